@@ -80,22 +80,26 @@ export interface ImageGCOptions {
 export const IMAGE_GC_PERIOD_MS = 300_000;
 
 export class ImageGC {
-  private records: ImageRecords = new Map();
+  readonly #options: ImageGCOptions;
 
-  constructor(private readonly options: ImageGCOptions) {}
+  #records: ImageRecords = new Map();
+
+  constructor(options: ImageGCOptions) {
+    this.#options = options;
+  }
 
   /** Frees what the thresholds ask for, and what has been unused for the maximum age. */
   async round(): Promise<void> {
-    const { config, imageFs, now, log, failed } = this.options;
-    const images = await this.look();
+    const { config, imageFs, now, log, failed } = this.#options;
+    const images = await this.#look();
     const wanted = bytesToFree(await imageFs(), config);
     const old = (image: Image) =>
       config.imageMaximumGCAge > 0 &&
-      now() - (this.records.get(image.id)?.lastUsedMs ?? now()) > config.imageMaximumGCAge;
+      now() - (this.#records.get(image.id)?.lastUsedMs ?? now()) > config.imageMaximumGCAge;
     let freed = 0;
-    for (const image of this.candidates(images, config.imageMinimumGCAge)) {
+    for (const image of this.#candidates(images, config.imageMinimumGCAge)) {
       if (freed >= wanted && !old(image)) continue;
-      if (await this.remove(image)) freed += image.size;
+      if (await this.#remove(image)) freed += image.size;
     }
     if (freed >= wanted) return;
     const message = `Failed to garbage collect required amount of images. Attempted to free ${Math.floor(wanted)} bytes, but only found ${freed} bytes eligible to free.`;
@@ -105,34 +109,34 @@ export class ImageGC {
 
   /** Everything that nobody uses, whatever its age: the disk is short. */
   async removeUnused(): Promise<void> {
-    for (const image of this.candidates(await this.look(), 0)) await this.remove(image);
+    for (const image of this.#candidates(await this.#look(), 0)) await this.#remove(image);
   }
 
-  private candidates(images: readonly Image[], minimumAgeMs: number): readonly Image[] {
-    const { now } = this.options;
+  #candidates(images: readonly Image[], minimumAgeMs: number): readonly Image[] {
+    const { now } = this.#options;
     return removable({
       images,
-      records: this.records,
-      inUse: this.inUse(images),
+      records: this.#records,
+      inUse: this.#inUse(images),
       nowMs: now(),
       minimumAgeMs,
     });
   }
 
-  private async look(): Promise<readonly Image[]> {
-    const { cri, now, pullRecords } = this.options;
+  async #look(): Promise<readonly Image[]> {
+    const { cri, now, pullRecords } = this.#options;
     const askedMs = now();
     const images = await cri.images.listImages();
     const ids = images.map(({ id }) => id);
     await pullRecords.prune(ids, askedMs);
-    this.records = recordImages(this.records, images, this.inUse(images), now());
+    this.#records = recordImages(this.#records, images, this.#inUse(images), now());
     return images;
   }
 
   /** A container may name its image by id, tag or digest. */
-  private inUse(images: readonly Image[]): ReadonlySet<string> {
+  #inUse(images: readonly Image[]): ReadonlySet<string> {
     const names = new Set(
-      this.options
+      this.#options
         .runtimePods()
         .flatMap(({ containers }) =>
           containers.flatMap(({ image, imageRef, mounts }) => [
@@ -148,11 +152,11 @@ export class ImageGC {
     return new Set(used.map(({ id }) => id));
   }
 
-  private async remove({ id, repoTags }: Image): Promise<boolean> {
-    const { cri, log } = this.options;
+  async #remove({ id, repoTags }: Image): Promise<boolean> {
+    const { cri, log } = this.#options;
     try {
       await cri.images.removeImage(id);
-      this.records = new Map([...this.records].filter(([known]) => known !== id));
+      this.#records = new Map([...this.#records].filter(([known]) => known !== id));
       log.info('removed an image that nobody uses', { image: repoTags[0] ?? id });
       return true;
     } catch (error) {

@@ -31,12 +31,16 @@ export interface PulledImage {
 }
 
 export class ImagePuller {
-  private readonly backOff = new KeyedBackOff({ firstMs: 10_000, longestMs: 300_000 });
-  private readonly lastErrors = new Map<string, { at: number; message: string }>();
-  private readonly pulls: Gate;
+  readonly #options: ImagePullerOptions;
 
-  constructor(private readonly options: ImagePullerOptions) {
-    this.pulls = makeGate(options.maxParallel);
+  readonly #backOff = new KeyedBackOff({ firstMs: 10_000, longestMs: 300_000 });
+  readonly #lastErrors = new Map<string, { at: number; message: string }>();
+  readonly #pulls: Gate;
+
+  constructor(options: ImagePullerOptions) {
+    this.#options = options;
+
+    this.#pulls = makeGate(options.maxParallel);
   }
 
   /** The image of a container, pulled if its policy asks for it. Throws KubeletError with the waiting reason. */
@@ -45,13 +49,13 @@ export class ImagePuller {
     container: V1Container,
     { pullSecrets = [] }: { readonly pullSecrets?: readonly PullCredential[] } = {},
   ): Promise<PulledImage> {
-    const tell = this.teller(pod, container);
+    const tell = this.#teller(pod, container);
     const name = parsed(container.image ?? '', tell);
     const policy = container.imagePullPolicy ?? pullPolicyFor(name);
-    const present = await this.find(name, tell);
+    const present = await this.#find(name, tell);
     if (present !== undefined && policy !== 'Always') {
       const requested = container.image ?? '';
-      if (await this.options.records.mayUse(requested, present.id, pullSecrets)) {
+      if (await this.#options.records.mayUse(requested, present.id, pullSecrets)) {
         const message = `Container image "${requested}" already present on machine and can be accessed by the pod`;
         tell('Normal', 'Pulled', message);
         return { imageRef: present.id, image: present };
@@ -62,24 +66,24 @@ export class ImagePuller {
       tell('Warning', 'ErrImageNeverPull', message);
       throw new KubeletError('ErrImageNeverPull', message);
     }
-    return this.pull(pod, container, name, pullSecrets);
+    return this.#pull(pod, container, name, pullSecrets);
   }
 
   /** When a pull that failed may be tried again. */
   retryAfterMs(pod: Pod, container: V1Container): number {
     const key = keyOf(pod, withDefaultTag(container.image ?? ''));
-    const failed = this.lastErrors.get(key);
-    return failed === undefined ? 0 : this.backOff.remainingMs(key, this.options.now(), failed.at);
+    const failed = this.#lastErrors.get(key);
+    return failed === undefined ? 0 : this.#backOff.remainingMs(key, this.#options.now(), failed.at);
   }
 
   forget(podUid: string): void {
-    this.backOff.forget(`${podUid}_`);
-    for (const key of this.lastErrors.keys()) if (key.startsWith(`${podUid}_`)) this.lastErrors.delete(key);
+    this.#backOff.forget(`${podUid}_`);
+    for (const key of this.#lastErrors.keys()) if (key.startsWith(`${podUid}_`)) this.#lastErrors.delete(key);
   }
 
-  private async find(name: string, tell: Tell): Promise<Image | undefined> {
+  async #find(name: string, tell: Tell): Promise<Image | undefined> {
     try {
-      return await this.options.images.imageStatus(name);
+      return await this.#options.images.imageStatus(name);
     } catch (error) {
       const message = `Failed to inspect image "${name}": ${messageOf(error)}`;
       tell('Warning', 'InspectFailed', message);
@@ -87,17 +91,17 @@ export class ImagePuller {
     }
   }
 
-  private async pull(
+  async #pull(
     pod: Pod,
     container: V1Container,
     name: string,
     secrets: readonly PullCredential[],
   ): Promise<PulledImage> {
-    const { now } = this.options;
-    const tell = this.teller(pod, container);
+    const { now } = this.#options;
+    const tell = this.#teller(pod, container);
     const key = keyOf(pod, name);
-    const failed = this.lastErrors.get(key);
-    if (failed !== undefined && this.backOff.remainingMs(key, now(), failed.at) > 0) {
+    const failed = this.#lastErrors.get(key);
+    if (failed !== undefined && this.#backOff.remainingMs(key, now(), failed.at) > 0) {
       const message = `Back-off pulling image "${container.image}"`;
       tell('Normal', 'BackOff', message);
       throw new KubeletError('ImagePullBackOff', `${message}: ErrImagePull: ${failed.message}`);
@@ -106,9 +110,9 @@ export class ImagePuller {
     const asked = now();
     let begun = asked;
     try {
-      const image = await this.pulls(() => {
+      const image = await this.#pulls(() => {
         begun = now();
-        return this.pullRecorded(container.image ?? '', name, secrets);
+        return this.#pullRecorded(container.image ?? '', name, secrets);
       });
       const [pulled, waited] = [now() - begun, now() - asked];
       const size = image === undefined ? '' : ` Image size: ${image.size} bytes.`;
@@ -117,27 +121,27 @@ export class ImagePuller {
         'Pulled',
         `Successfully pulled image "${container.image}" in ${span(pulled)} (${span(waited)} including waiting).${size}`,
       );
-      this.backOff.reset(key);
-      this.lastErrors.delete(key);
+      this.#backOff.reset(key);
+      this.#lastErrors.delete(key);
       return { imageRef: image?.id ?? name, image };
     } catch (error) {
       const message = messageOf(error);
       tell('Warning', 'Failed', `Failed to pull image "${container.image}": ${message}`);
-      this.backOff.failed(key, now());
-      this.lastErrors.set(key, { at: now(), message });
+      this.#backOff.failed(key, now());
+      this.#lastErrors.set(key, { at: now(), message });
       throw new KubeletError('ErrImagePull', message, { cause: error });
     }
   }
 
   /** What is on its way is on record before it comes, so that it never passes for an image that somebody put here. */
-  private async pullRecorded(
+  async #pullRecorded(
     requested: string,
     name: string,
     secrets: readonly PullCredential[],
   ): Promise<Image | undefined> {
-    const { images, records } = this.options;
+    const { images, records } = this.#options;
     await records.intend(requested);
-    const { ref, credential } = await this.pullWith(name, secrets).catch(async (error: unknown) => {
+    const { ref, credential } = await this.#pullWith(name, secrets).catch(async (error: unknown) => {
       await records.failed(requested);
       throw error;
     });
@@ -151,21 +155,21 @@ export class ImagePuller {
   }
 
   /** Each credential in turn, as several secrets may name one registry; without any, as nobody. Answers the one that did. */
-  private async pullWith(name: string, secrets: readonly PullCredential[]) {
+  async #pullWith(name: string, secrets: readonly PullCredential[]) {
     const tries: readonly (PullCredential | undefined)[] = secrets.length === 0 ? [undefined] : secrets;
     let failure: unknown;
     for (const credential of tries)
       try {
-        return { ref: await this.options.images.pullImage(name, credential?.auth), credential };
+        return { ref: await this.#options.images.pullImage(name, credential?.auth), credential };
       } catch (error) {
         failure = error;
       }
     throw failure;
   }
 
-  private teller(pod: Pod, container: V1Container): Tell {
+  #teller(pod: Pod, container: V1Container): Tell {
     const fieldPath = fieldPathOf(pod, container);
-    return (type, reason, message) => this.options.events.event(pod, { type, reason, message, fieldPath });
+    return (type, reason, message) => this.#options.events.event(pod, { type, reason, message, fieldPath });
   }
 }
 

@@ -25,20 +25,24 @@ export interface JanitorsOptions {
 }
 
 export class Janitors {
-  private readonly logs: LogRotator;
-  private readonly oom: OomWatcher;
-  private timer: NodeJS.Timeout | undefined;
+  readonly #options: JanitorsOptions;
 
-  constructor(private readonly options: JanitorsOptions) {
+  readonly #logs: LogRotator;
+  readonly #oom: OomWatcher;
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(options: JanitorsOptions) {
+    this.#options = options;
+
     const { config, runtime, cache, log, now, tellNode } = options;
-    this.logs = new LogRotator({
+    this.#logs = new LogRotator({
       config,
       runtime,
       log,
       now,
       running: () => cache.pods().flatMap(runningContainers),
     });
-    this.oom = new OomWatcher({
+    this.#oom = new OomWatcher({
       log,
       killed: ({ group, process, pid }) => {
         // One of a container shows in that container's state; the system's concerns the node.
@@ -49,11 +53,11 @@ export class Janitors {
   }
 
   start(): void {
-    const { eviction, imageGC, forget, log } = this.options;
+    const { eviction, imageGC, forget, log } = this.#options;
     eviction.start();
-    this.logs.start();
-    void this.oom.start();
-    this.timer = setInterval(() => {
+    this.#logs.start();
+    void this.#oom.start();
+    this.#timer = setInterval(() => {
       forget();
       imageGC
         .round()
@@ -62,9 +66,9 @@ export class Janitors {
   }
 
   async stop(): Promise<void> {
-    clearInterval(this.timer);
-    this.options.eviction.stop();
-    this.logs.stop();
-    await this.oom.stop();
+    clearInterval(this.#timer);
+    this.#options.eviction.stop();
+    this.#logs.stop();
+    await this.#oom.stop();
   }
 }

@@ -40,31 +40,38 @@ export function isCurrent(pod: Pod, mirror: Pod): boolean {
 }
 
 export class MirrorPods {
-  private readonly busy = new Set<string>();
+  readonly #options: {
+    readonly client: Client;
+    readonly pods: PodManager;
+    readonly node: () => Stored<V1Node> | undefined;
+    readonly log: Log;
+  };
 
-  constructor(
-    private readonly options: {
-      readonly client: Client;
-      readonly pods: PodManager;
-      readonly node: () => Stored<V1Node> | undefined;
-      readonly log: Log;
-    },
-  ) {}
+  readonly #busy = new Set<string>();
+
+  constructor(options: {
+    readonly client: Client;
+    readonly pods: PodManager;
+    readonly node: () => Stored<V1Node> | undefined;
+    readonly log: Log;
+  }) {
+    this.#options = options;
+  }
 
   /** Compares all static pods with all mirrors; what fails is tried again at the next call. */
   reconcile({ sourcesReady }: { readonly sourcesReady: boolean }): void {
-    const { pods } = this.options;
-    for (const pod of pods.all().filter(isStatic)) void this.once(pod, () => this.ensure(pod));
+    const { pods } = this.#options;
+    for (const pod of pods.all().filter(isStatic)) void this.#once(pod, () => this.#ensure(pod));
     if (!sourcesReady) return;
     for (const mirror of pods.allMirrors())
-      if (pods.staticOf(mirror) === undefined) void this.once(mirror, () => this.delete(mirror));
+      if (pods.staticOf(mirror) === undefined) void this.#once(mirror, () => this.#delete(mirror));
   }
 
-  private async ensure(pod: Pod): Promise<void> {
-    const { client, pods, node } = this.options;
+  async #ensure(pod: Pod): Promise<void> {
+    const { client, pods, node } = this.#options;
     const mirror = pods.mirrorOf(pod);
     if (mirror !== undefined) {
-      if (!isCurrent(pod, mirror)) await this.delete(mirror);
+      if (!isCurrent(pod, mirror)) await this.#delete(mirror);
       return;
     }
     try {
@@ -75,23 +82,23 @@ export class MirrorPods {
     }
   }
 
-  private async delete({ metadata }: Pod): Promise<void> {
+  async #delete({ metadata }: Pod): Promise<void> {
     const { name, namespace, uid } = metadata;
-    await this.options.client
+    await this.#options.client
       .of(PODS)
       .delete({ name, namespace }, { gracePeriodSeconds: 0, preconditions: { uid } });
   }
 
-  private async once(pod: Pod, work: () => Promise<void>): Promise<void> {
+  async #once(pod: Pod, work: () => Promise<void>): Promise<void> {
     const key = keyOf(pod.metadata);
-    if (this.busy.has(key)) return;
-    this.busy.add(key);
+    if (this.#busy.has(key)) return;
+    this.#busy.add(key);
     try {
       await work();
     } catch (error) {
-      this.options.log.debug('cannot bring a mirror pod to the API', { pod: key, error: messageOf(error) });
+      this.#options.log.debug('cannot bring a mirror pod to the API', { pod: key, error: messageOf(error) });
     } finally {
-      this.busy.delete(key);
+      this.#busy.delete(key);
     }
   }
 }

@@ -15,34 +15,38 @@ export interface OutageOptions {
 }
 
 export class Outage {
-  private since: number | undefined;
-  private nextAt = 0;
-  private pauseMs = FIRST_PAUSE_MS;
+  readonly #options: OutageOptions;
 
-  constructor(private readonly options: OutageOptions) {}
+  #since: number | undefined;
+  #nextAt = 0;
+  #pauseMs = FIRST_PAUSE_MS;
+
+  constructor(options: OutageOptions) {
+    this.#options = options;
+  }
 
   failed(error: unknown): void {
-    const { failing, log, now } = this.options;
+    const { failing, log, now } = this.#options;
     const at = now();
-    if (this.since === undefined) {
-      this.since = at;
-      this.pauseMs = FIRST_PAUSE_MS;
+    if (this.#since === undefined) {
+      this.#since = at;
+      this.#pauseMs = FIRST_PAUSE_MS;
       log.warn(failing, { error: messageOf(error) });
-    } else if (at >= this.nextAt) {
-      this.pauseMs = Math.min(this.pauseMs * 2, LONGEST_PAUSE_MS);
-      log.warn(`still: ${failing}`, { error: messageOf(error), forSeconds: this.seconds(at) });
+    } else if (at >= this.#nextAt) {
+      this.#pauseMs = Math.min(this.#pauseMs * 2, LONGEST_PAUSE_MS);
+      log.warn(`still: ${failing}`, { error: messageOf(error), forSeconds: this.#seconds(at) });
     } else return;
-    this.nextAt = at + this.pauseMs;
+    this.#nextAt = at + this.#pauseMs;
   }
 
   ended(): void {
-    if (this.since === undefined) return;
-    const { over, log, now } = this.options;
-    log.info(over, { afterSeconds: this.seconds(now()) });
-    this.since = undefined;
+    if (this.#since === undefined) return;
+    const { over, log, now } = this.#options;
+    log.info(over, { afterSeconds: this.#seconds(now()) });
+    this.#since = undefined;
   }
 
-  private seconds(at: number): number {
-    return Math.round((at - (this.since ?? at)) / 1000);
+  #seconds(at: number): number {
+    return Math.round((at - (this.#since ?? at)) / 1000);
   }
 }

@@ -5,34 +5,34 @@ import { isMirror, isStatic } from './names.js';
 import type { Pod } from './ports.js';
 
 export class PodManager {
-  private readonly pods = new Map<string, Pod>();
-  private readonly mirrors = new Map<string, Pod>();
+  readonly #pods = new Map<string, Pod>();
+  readonly #mirrors = new Map<string, Pod>();
 
   set(pod: Pod): void {
-    if (isMirror(pod)) this.mirrors.set(keyOf(pod.metadata), pod);
-    else this.pods.set(pod.metadata.uid, pod);
+    if (isMirror(pod)) this.#mirrors.set(keyOf(pod.metadata), pod);
+    else this.#pods.set(pod.metadata.uid, pod);
   }
 
   remove(pod: Pod): void {
     const key = keyOf(pod.metadata);
-    if (!isMirror(pod)) this.pods.delete(pod.metadata.uid);
-    else if (this.mirrors.get(key)?.metadata.uid === pod.metadata.uid) this.mirrors.delete(key);
+    if (!isMirror(pod)) this.#pods.delete(pod.metadata.uid);
+    else if (this.#mirrors.get(key)?.metadata.uid === pod.metadata.uid) this.#mirrors.delete(key);
   }
 
   get(uid: string): Pod | undefined {
-    return this.pods.get(uid);
+    return this.#pods.get(uid);
   }
 
   all(): readonly Pod[] {
-    return [...this.pods.values()];
+    return [...this.#pods.values()];
   }
 
   allMirrors(): readonly Pod[] {
-    return [...this.mirrors.values()];
+    return [...this.#mirrors.values()];
   }
 
   mirrorOf(pod: Pod): Pod | undefined {
-    return this.mirrors.get(keyOf(pod.metadata));
+    return this.#mirrors.get(keyOf(pod.metadata));
   }
 
   staticOf(mirror: Pod): Pod | undefined {
@@ -48,6 +48,6 @@ export class PodManager {
 
   /** Where the API shows this pod. */
   apiPod(pod: Pod): Pod | undefined {
-    return isStatic(pod) ? this.mirrorOf(pod) : (this.pods.get(pod.metadata.uid) ?? pod);
+    return isStatic(pod) ? this.mirrorOf(pod) : (this.#pods.get(pod.metadata.uid) ?? pod);
   }
 }

@@ -43,7 +43,11 @@ export interface PodSandbox {
 }
 
 export class PodSandboxes {
-  constructor(private readonly options: PodSandboxesOptions) {}
+  readonly #options: PodSandboxesOptions;
+
+  constructor(options: PodSandboxesOptions) {
+    this.#options = options;
+  }
 
   /** The sandbox that the pod has, or a new one, with its addresses. */
   async of(
@@ -51,19 +55,19 @@ export class PodSandboxes {
     { createSandbox, sandboxId, attempt }: PodActions,
     signal: AbortSignal,
   ): Promise<PodSandbox> {
-    await abortable(this.options.classes.ready(pod), signal);
+    await abortable(this.#options.classes.ready(pod), signal);
     const [config] = await Promise.all([
-      this.sandboxConfig(pod, attempt).catch((error: unknown) => this.refuse(pod, error)),
-      this.prepare(pod),
+      this.#sandboxConfig(pod, attempt).catch((error: unknown) => this.#refuse(pod, error)),
+      this.#prepare(pod),
     ]);
-    const id = createSandbox || sandboxId === undefined ? await this.create(pod, config) : sandboxId;
-    const podIps = await this.podIps(pod, id);
-    await abortable(this.options.attached?.(pod, podIps) ?? Promise.resolve(), signal);
+    const id = createSandbox || sandboxId === undefined ? await this.#create(pod, config) : sandboxId;
+    const podIps = await this.#podIps(pod, id);
+    await abortable(this.#options.attached?.(pod, podIps) ?? Promise.resolve(), signal);
     return { id, config, podIps };
   }
 
-  private async prepare(pod: Pod): Promise<void> {
-    const { config, cgroups, machine } = this.options;
+  async #prepare(pod: Pod): Promise<void> {
+    const { config, cgroups, machine } = this.#options;
     const { podPidsLimit } = config;
     const group = podCgroup(config.cgroupRoot, pod.spec, pod.metadata.uid);
     const limits = podCgroupResources(pod.spec, { ...machine(), podPidsLimit });
@@ -75,23 +79,23 @@ export class PodSandboxes {
     ]);
   }
 
-  private async sandboxConfig(pod: Pod, attempt: number): Promise<PodSandboxConfig> {
-    const { config, dnsOf, machine } = this.options;
+  async #sandboxConfig(pod: Pod, attempt: number): Promise<PodSandboxConfig> {
+    const { config, dnsOf, machine } = this.#options;
     const cgroupParent = config.cgroupsPerQOS
       ? podCgroup(config.cgroupRoot, pod.spec, pod.metadata.uid)
       : config.cgroupRoot === '/'
         ? ''
         : config.cgroupRoot;
     const { podLogsDir, clusterDomain } = config;
-    const [dns, ids] = await Promise.all([dnsOf(pod), this.idsOf(pod)]);
+    const [dns, ids] = await Promise.all([dnsOf(pod), this.#idsOf(pod)]);
     const around = { attempt, podLogsDir, cgroupParent, clusterDomain, dns, ids, machine: machine() };
     return sandboxConfig(pod, around);
   }
 
   /** Of a pod that has its own users. Without them its root would have the rights of the node's. */
-  private async idsOf(pod: Pod): Promise<IdMapping | undefined> {
+  async #idsOf(pod: Pod): Promise<IdMapping | undefined> {
     if (pod.spec.hostUsers !== false) return undefined;
-    const { config, users, canMapUsers } = this.options;
+    const { config, users, canMapUsers } = this.#options;
     if (!canMapUsers(pod))
       throw new KubeletError(
         'CreatePodSandboxError',
@@ -101,32 +105,32 @@ export class PodSandboxes {
     return users.rangeOf(pod.metadata.uid);
   }
 
-  private async create(pod: Pod, config: PodSandboxConfig): Promise<string> {
-    const { runtime, classes } = this.options;
+  async #create(pod: Pod, config: PodSandboxConfig): Promise<string> {
+    const { runtime, classes } = this.#options;
     try {
       const handler = classes.handlerOf(pod);
       if (handler === undefined)
         throw new Error(`runtimeclass.node.k8s.io "${pod.spec.runtimeClassName}" not found`);
       return await runtime.runPodSandbox(config, handler);
     } catch (error) {
-      return this.refuse(pod, error);
+      return this.#refuse(pod, error);
     }
   }
 
-  private refuse(pod: Pod, cause: unknown): never {
+  #refuse(pod: Pod, cause: unknown): never {
     const message = `Failed to create pod sandbox: ${messageOf(cause)}`;
-    this.options.events.event(pod, { type: 'Warning', reason: 'FailedCreatePodSandBox', message });
+    this.#options.events.event(pod, { type: 'Warning', reason: 'FailedCreatePodSandBox', message });
     throw new KubeletError('CreatePodSandboxError', messageOf(cause), { cause });
   }
 
-  private async podIps(pod: Pod, sandboxId: string): Promise<readonly string[]> {
-    if (pod.spec.hostNetwork === true) return this.options.hostIps();
-    return sandboxIps(await this.options.runtime.podSandboxStatus(sandboxId));
+  async #podIps(pod: Pod, sandboxId: string): Promise<readonly string[]> {
+    if (pod.spec.hostNetwork === true) return this.#options.hostIps();
+    return sandboxIps(await this.#options.runtime.podSandboxStatus(sandboxId));
   }
 
   /** Ends whatever runs in the pod, without the runtime. Answers false where pods have no groups to tell it by. */
   async killProcesses(uid: string): Promise<boolean> {
-    const { config, cgroups } = this.options;
+    const { config, cgroups } = this.#options;
     if (!config.cgroupsPerQOS || cgroups === undefined) return false;
     for (const group of podCgroupPlaces(config.cgroupRoot, uid)) await cgroups.kill(group);
     return true;
@@ -134,7 +138,7 @@ export class PodSandboxes {
 
   /** A pod may have changed its class, and an orphan's is unknown: all three places of its group are cleared. */
   async forget(uid: string): Promise<void> {
-    const { config, cgroups, users } = this.options;
+    const { config, cgroups, users } = this.#options;
     if (config.cgroupsPerQOS)
       for (const group of podCgroupPlaces(config.cgroupRoot, uid)) await cgroups?.remove(group);
     users.forget(uid);

@@ -58,58 +58,62 @@ const STARTS_PER_CPU = 4;
 const START_COUNTS_MS = 2_000;
 
 export class PodSyncer implements PodSync {
+  readonly #options: PodSyncOptions;
+
   /** When the last sync of a pod ended: the runtime's state must be newer than that. */
-  private readonly syncedAt = new Map<string, number>();
+  readonly #syncedAt = new Map<string, number>();
   /** What the runtime had of the pods that are being stopped. */
-  private readonly endings = new Map<string, { runtimePod: RuntimePod; failure: PodFailure | undefined }>();
-  private readonly volumesAt = new Map<string, number>();
-  private readonly initWaits = new Map<string, number>();
-  private readonly starts = makeGate(STARTS_PER_CPU * availableParallelism(), {
+  readonly #endings = new Map<string, { runtimePod: RuntimePod; failure: PodFailure | undefined }>();
+  readonly #volumesAt = new Map<string, number>();
+  readonly #initWaits = new Map<string, number>();
+  readonly #starts = makeGate(STARTS_PER_CPU * availableParallelism(), {
     countsForMs: START_COUNTS_MS,
   });
 
-  constructor(private readonly options: PodSyncOptions) {}
+  constructor(options: PodSyncOptions) {
+    this.#options = options;
+  }
 
   async sync(pod: Pod, signal: AbortSignal): Promise<SyncOutcome> {
     const { uid } = pod.metadata;
     try {
-      return await this.syncOnce(pod, signal);
+      return await this.#syncOnce(pod, signal);
     } finally {
-      this.syncedAt.set(uid, this.options.ticks());
+      this.#syncedAt.set(uid, this.#options.ticks());
     }
   }
 
   async terminating(uid: string, pod: Pod | undefined, end: PodTermination): Promise<void> {
-    const { cache, killer, probes } = this.options;
-    const before = await cache.newerThan(uid, this.syncedAt.get(uid) ?? Number.NEGATIVE_INFINITY);
-    if (pod !== undefined) this.tell(pod, before, { isTerminating: false, failure: end.failure });
-    this.endings.set(uid, { runtimePod: before, failure: end.failure });
+    const { cache, killer, probes } = this.#options;
+    const before = await cache.newerThan(uid, this.#syncedAt.get(uid) ?? Number.NEGATIVE_INFINITY);
+    if (pod !== undefined) this.#tell(pod, before, { isTerminating: false, failure: end.failure });
+    this.#endings.set(uid, { runtimePod: before, failure: end.failure });
     await Promise.all([
       killer.killPod(pod, before, { graceSeconds: end.graceSeconds, signal: end.signal }),
-      end.failure !== undefined && end.graceSeconds === 0 ? this.endAtOnce(uid) : undefined,
-    ]).finally(() => this.endings.delete(uid));
+      end.failure !== undefined && end.graceSeconds === 0 ? this.#endAtOnce(uid) : undefined,
+    ]).finally(() => this.#endings.delete(uid));
     // Stopping may have let something slip in that was being made: only an empty look ends this phase.
     const after = await cache.refresh(uid);
     const alive = livingContainers(after);
     if (alive.length > 0)
       throw new KubeletError('RunContainerError', `${alive.length} containers are still running`);
     probes.remove(uid);
-    if (pod !== undefined) this.tell(pod, after, { isTerminating: true, failure: end.failure });
+    if (pod !== undefined) this.#tell(pod, after, { isTerminating: true, failure: end.failure });
   }
 
   /** A probe goes on while the containers end, and who sends to the pod must hear what it says. */
   retell(pod: Pod): void {
-    const ending = this.endings.get(pod.metadata.uid);
+    const ending = this.#endings.get(pod.metadata.uid);
     if (ending !== undefined)
-      this.tell(pod, ending.runtimePod, { isTerminating: false, failure: ending.failure });
+      this.#tell(pod, ending.runtimePod, { isTerminating: false, failure: ending.failure });
   }
 
   /**
    * A pod that must go without grace is often one that filled the disk, and a runtime that cannot write there stops
    * nothing: its processes are ended and its files removed without it.
    */
-  private async endAtOnce(uid: string): Promise<void> {
-    const { sandboxes, volumes, log } = this.options;
+  async #endAtOnce(uid: string): Promise<void> {
+    const { sandboxes, volumes, log } = this.#options;
     try {
       if (await sandboxes.killProcesses(uid)) await volumes.tearDown(uid);
     } catch (error) {
@@ -118,20 +122,20 @@ export class PodSyncer implements PodSync {
   }
 
   async terminated(uid: string, pod: Pod | undefined): Promise<void> {
-    const { volumes, statuses, starter, resizes, sandboxes } = this.options;
+    const { volumes, statuses, starter, resizes, sandboxes } = this.#options;
     await volumes.tearDown(uid);
     await sandboxes.forget(uid);
     starter.forget(uid);
-    this.syncedAt.delete(uid);
-    this.volumesAt.delete(uid);
-    this.initWaits.delete(uid);
+    this.#syncedAt.delete(uid);
+    this.#volumesAt.delete(uid);
+    this.#initWaits.delete(uid);
     resizes.forget(uid);
     // The worker is finished when this returns; only then may the API forget the pod.
     if (pod !== undefined) setImmediate(() => statuses.flush(uid));
   }
 
   async erase(uid: string): Promise<void> {
-    const { cache, runtime, volumes, statuses, config } = this.options;
+    const { cache, runtime, volumes, statuses, config } = this.#options;
     const { containers, sandboxes } = await cache.refresh(uid);
     for (const { id, logPath } of containers) {
       await runtime.removeContainer(id);
@@ -146,26 +150,26 @@ export class PodSyncer implements PodSync {
     await cache.refresh(uid);
   }
 
-  private async syncOnce(pod: Pod, signal: AbortSignal): Promise<SyncOutcome> {
+  async #syncOnce(pod: Pod, signal: AbortSignal): Promise<SyncOutcome> {
     const { uid } = pod.metadata;
-    const since = this.syncedAt.get(uid) ?? Number.NEGATIVE_INFINITY;
-    const runtimePod = await this.options.cache.newerThan(uid, since);
-    if (readySandbox(runtimePod) !== undefined) return this.bring(pod, runtimePod, signal);
-    return this.starts(() => this.bring(pod, runtimePod, signal), signal);
+    const since = this.#syncedAt.get(uid) ?? Number.NEGATIVE_INFINITY;
+    const runtimePod = await this.#options.cache.newerThan(uid, since);
+    if (readySandbox(runtimePod) !== undefined) return this.#bring(pod, runtimePod, signal);
+    return this.#starts(() => this.#bring(pod, runtimePod, signal), signal);
   }
 
   /** Brings the pod from what the runtime has of it to what its spec says. */
-  private async bring(pod: Pod, runtimePod: RuntimePod, signal: AbortSignal): Promise<SyncOutcome> {
-    const { cache, probes, config, resizes } = this.options;
+  async #bring(pod: Pod, runtimePod: RuntimePod, signal: AbortSignal): Promise<SyncOutcome> {
+    const { cache, probes, config, resizes } = this.#options;
     const { uid } = pod.metadata;
     resizes.notice(pod);
-    const before = this.tell(pod, runtimePod);
+    const before = this.#tell(pod, runtimePod);
     if (hasEnded(before)) return { terminal: true };
-    const deadline = this.deadline(pod, before);
+    const deadline = this.#deadline(pod, before);
     if (deadline.failure !== undefined) return { terminal: false, failure: deadline.failure };
-    const problem = pod.spec.hostNetwork === true ? undefined : this.options.networkProblem();
+    const problem = pod.spec.hostNetwork === true ? undefined : this.#options.networkProblem();
     if (problem !== undefined) {
-      this.warn(pod, 'NetworkNotReady', `network is not ready: ${problem}`);
+      this.#warn(pod, 'NetworkNotReady', `network is not ready: ${problem}`);
       throw new KubeletError('CreatePodSandboxError', `network is not ready: ${problem}`);
     }
     const actions = computePodActions({
@@ -176,48 +180,48 @@ export class PodSyncer implements PodSync {
       given: ({ name }, run) => givenTo(before, name, run.id),
     });
     const retryMs = least(
-      await this.perform(pod, runtimePod, before, actions, signal),
+      await this.#perform(pod, runtimePod, before, actions, signal),
       await resizes.perform(pod, before, actions),
     );
     const acted = actions.createSandbox || actions.killPod || hasWork(actions);
     const seen = acted ? await cache.refresh(uid) : runtimePod;
     // Nothing was done: what was told before holds. Most syncs of a full node are such.
-    let after = acted || resizes.of(uid) !== undefined ? this.tell(pod, seen) : before;
-    if (resizes.end(pod, after)) after = this.tell(pod, seen);
-    const waits = [retryMs, deadline.leftMs, this.initWaitMs(pod, actions), config.syncFrequencyMs].filter(
+    let after = acted || resizes.of(uid) !== undefined ? this.#tell(pod, seen) : before;
+    if (resizes.end(pod, after)) after = this.#tell(pod, seen);
+    const waits = [retryMs, deadline.leftMs, this.#initWaitMs(pod, actions), config.syncFrequencyMs].filter(
       (ms) => ms !== undefined,
     );
     return { terminal: hasEnded(after), resyncAfterMs: Math.min(...waits) };
   }
 
   /** Init containers are often over at once: while one is young the pod is looked at sooner than by the next relist. */
-  private initWaitMs(pod: Pod, { initContainersToStart }: PodActions): number | undefined {
+  #initWaitMs(pod: Pod, { initContainersToStart }: PodActions): number | undefined {
     const { uid } = pod.metadata;
-    const { config, cache } = this.options;
+    const { config, cache } = this.#options;
     if (initContainersToStart.some((container) => !isRestartable(container)))
-      this.initWaits.set(uid, FIRST_INIT_WAIT_MS);
-    const waitMs = this.initWaits.get(uid);
+      this.#initWaits.set(uid, FIRST_INIT_WAIT_MS);
+    const waitMs = this.#initWaits.get(uid);
     if (waitMs === undefined) return undefined;
     const isOver = !(pod.spec.initContainers ?? []).some(({ name }) =>
       isRunning(latest(cache.get(uid), name)),
     );
-    if (isOver || waitMs > config.plegRelistPeriodMs) this.initWaits.delete(uid);
-    else this.initWaits.set(uid, waitMs * 2);
+    if (isOver || waitMs > config.plegRelistPeriodMs) this.#initWaits.delete(uid);
+    else this.#initWaits.set(uid, waitMs * 2);
     return isOver ? undefined : waitMs;
   }
 
-  private async perform(
+  async #perform(
     pod: Pod,
     runtimePod: RuntimePod,
     before: V1PodStatus,
     actions: PodActions,
     signal: AbortSignal,
   ): Promise<number | undefined> {
-    const { killer, starter, sandboxes } = this.options;
+    const { killer, starter, sandboxes } = this.#options;
     const podIp = before.podIP;
     if (actions.killPod) {
       if (runtimePod.sandboxes.length > 0)
-        this.options.log.info('stopping what is left of a pod before its next sandbox', {
+        this.#options.log.info('stopping what is left of a pod before its next sandbox', {
           pod: podText(pod),
         });
       await killer.killPod(pod, runtimePod, { signal });
@@ -230,9 +234,9 @@ export class PodSyncer implements PodSync {
             await killer.killContainer(pod, run, podIp, { message, probe, signal, graceSeconds });
         }),
       );
-    if (restartsAll(pod, runtimePod)) return this.beginAgain(pod, actions.runsToForget);
+    if (restartsAll(pod, runtimePod)) return this.#beginAgain(pod, actions.runsToForget);
     if (!actions.createSandbox && !hasWork(actions)) {
-      if (!actions.killPod) await this.refreshVolumes(pod);
+      if (!actions.killPod) await this.#refreshVolumes(pod);
       return undefined;
     }
     const toStart = [
@@ -242,10 +246,10 @@ export class PodSyncer implements PodSync {
     ];
     // A new sandbox takes longest: volumes and images become ready beside it. None of them is left alone when one fails.
     const images = actions.createSandbox
-      ? starter.fetchImages(pod, toStart, this.options.pullSecretsOf)
+      ? starter.fetchImages(pod, toStart, this.#options.pullSecretsOf)
       : undefined;
     const [volumes, made] = await Promise.allSettled([
-      this.setUpVolumes(pod),
+      this.#setUpVolumes(pod),
       sandboxes.of(pod, actions, signal),
     ]);
     if (made.status === 'rejected') throw made.reason;
@@ -269,7 +273,7 @@ export class PodSyncer implements PodSync {
           ({ metadata, state }) => metadata.name === container.name && state === 'CONTAINER_EXITED',
         ),
         restartsShown: restartsShown(before, container),
-        pullSecrets: (one) => this.options.pullSecretsOf(pod, one),
+        pullSecrets: (one) => this.#options.pullSecretsOf(pod, one),
       });
       if (waitMs !== undefined) retryMs = Math.min(retryMs ?? waitMs, waitMs);
       signal.throwIfAborted();
@@ -278,8 +282,8 @@ export class PodSyncer implements PodSync {
   }
 
   /** Forgets runs that have ended, so that the pod's next look begins with its first container. Answers when that is. */
-  private async beginAgain(pod: Pod, runs: readonly ContainerStatus[]): Promise<number> {
-    const { runtime, statuses, starter, config } = this.options;
+  async #beginAgain(pod: Pod, runs: readonly ContainerStatus[]): Promise<number> {
+    const { runtime, statuses, starter, config } = this.#options;
     if (runs.length > 0) {
       // What is gone from the runtime is remembered here: how often each ran, and how it ended.
       statuses.set(pod, withNextRun(pod, statuses.get(pod)));
@@ -295,35 +299,35 @@ export class PodSyncer implements PodSync {
   }
 
   /** What changed in the API comes into the volumes of a running pod, within the time that Kubernetes takes. */
-  private async refreshVolumes(pod: Pod): Promise<void> {
+  async #refreshVolumes(pod: Pod): Promise<void> {
     const { uid } = pod.metadata;
     const projects = pod.spec.volumes?.some(
       ({ configMap, secret, projected, downwardAPI }) => configMap ?? secret ?? projected ?? downwardAPI,
     );
     // Half of the sync period: each resync of a quiet pod finds its volumes due.
-    const periodMs = this.options.config.syncFrequencyMs / 2;
-    if (!projects || this.options.ticks() - (this.volumesAt.get(uid) ?? 0) < periodMs) return;
-    await this.setUpVolumes(pod);
+    const periodMs = this.#options.config.syncFrequencyMs / 2;
+    if (!projects || this.#options.ticks() - (this.#volumesAt.get(uid) ?? 0) < periodMs) return;
+    await this.#setUpVolumes(pod);
   }
 
-  private async setUpVolumes(pod: Pod): Promise<ReadonlyMap<string, string>> {
+  async #setUpVolumes(pod: Pod): Promise<ReadonlyMap<string, string>> {
     try {
-      const paths = await this.options.volumes.setUp(pod);
-      this.volumesAt.set(pod.metadata.uid, this.options.ticks());
+      const paths = await this.#options.volumes.setUp(pod);
+      this.#volumesAt.set(pod.metadata.uid, this.#options.ticks());
       return paths;
     } catch (error) {
-      this.warn(pod, 'FailedMount', messageOf(error));
+      this.#warn(pod, 'FailedMount', messageOf(error));
       throw error;
     }
   }
 
   /** Computes the status and hands it on. */
-  private tell(
+  #tell(
     pod: Pod,
     runtime: RuntimePod,
     end: { isTerminating: boolean; failure?: PodFailure | undefined } = { isTerminating: false },
   ): V1PodStatus {
-    const { statuses, probes, starter, hostIps, now } = this.options;
+    const { statuses, probes, starter, hostIps, now } = this.#options;
     const { uid } = pod.metadata;
     const previous = statuses.get(pod);
     // A pod that ended before this kubelet knew it, and of which nothing is left: there is nothing to add.
@@ -340,8 +344,8 @@ export class PodSyncer implements PodSync {
         failures: starter.failuresOf(uid),
         isReady: (id) => probes.isReady(uid, id),
         isStarted: (id) => probes.isStarted(uid, id),
-        pendingResize: this.options.resizes.pending(uid),
-        resizing: this.options.resizes.of(uid),
+        pendingResize: this.#options.resizes.pending(uid),
+        resizing: this.#options.resizes.of(uid),
         hostIps: hostIps(),
         now: now(),
       });
@@ -355,18 +359,18 @@ export class PodSyncer implements PodSync {
     return status;
   }
 
-  private deadline(pod: Pod, { startTime }: V1PodStatus): { leftMs?: number; failure?: PodFailure } {
+  #deadline(pod: Pod, { startTime }: V1PodStatus): { leftMs?: number; failure?: PodFailure } {
     const seconds = pod.spec.activeDeadlineSeconds;
     if (seconds === undefined || startTime === undefined) return {};
-    const leftMs = Date.parse(startTime) + seconds * 1000 - this.options.now();
+    const leftMs = Date.parse(startTime) + seconds * 1000 - this.#options.now();
     if (leftMs > 0) return { leftMs };
     const message = 'Pod was active on the node longer than the specified deadline';
-    this.options.events.event(pod, { type: 'Normal', reason: 'DeadlineExceeded', message });
+    this.#options.events.event(pod, { type: 'Normal', reason: 'DeadlineExceeded', message });
     return { failure: { reason: 'DeadlineExceeded', message } };
   }
 
-  private warn(pod: Pod, reason: string, message: string): void {
-    this.options.events.event(pod, { type: 'Warning', reason, message });
+  #warn(pod: Pod, reason: string, message: string): void {
+    this.#options.events.event(pod, { type: 'Warning', reason, message });
   }
 }
 

@@ -64,17 +64,20 @@ interface Worker {
 const RETRY = { firstMs: 500, longestMs: 10_000 };
 
 export class PodWorkers {
-  private readonly workers = new Map<string, Worker>();
-  private stopped = false;
+  readonly #work: PodSync;
+  readonly #options: { readonly log: Log; readonly resyncMs: number };
 
-  constructor(
-    private readonly work: PodSync,
-    private readonly options: { readonly log: Log; readonly resyncMs: number },
-  ) {}
+  readonly #workers = new Map<string, Worker>();
+  #stopped = false;
+
+  constructor(work: PodSync, options: { readonly log: Log; readonly resyncMs: number }) {
+    this.#work = work;
+    this.#options = options;
+  }
 
   /** A pod that is to run, in its newest form. Starts its end when it is marked for deletion. */
   update(pod: Pod): void {
-    const worker = this.workers.get(pod.metadata.uid) ?? this.begin(pod.metadata.uid, pod);
+    const worker = this.#workers.get(pod.metadata.uid) ?? this.#begin(pod.metadata.uid, pod);
     if (worker.isRemoved && pod.metadata.deletionTimestamp === undefined) {
       worker.successor = pod;
       if (worker.phase === 'finished') worker.phase = 'erasing';
@@ -101,7 +104,7 @@ export class PodWorkers {
       readonly isRemoved?: boolean;
     } = {},
   ): void {
-    const worker = this.workers.get(uid) ?? this.begin(uid, undefined);
+    const worker = this.#workers.get(uid) ?? this.#begin(uid, undefined);
     if (isRemoved) {
       worker.isRemoved = true;
       worker.successor = undefined;
@@ -120,57 +123,57 @@ export class PodWorkers {
 
   /** Something may have changed for this pod. */
   wake(uid: string): void {
-    const worker = this.workers.get(uid);
-    if (worker === undefined || worker.phase === 'finished' || this.stopped) return;
+    const worker = this.#workers.get(uid);
+    if (worker === undefined || worker.phase === 'finished' || this.#stopped) return;
     worker.wanted = true;
     clearTimeout(worker.timer);
-    if (!worker.running) void this.run(worker);
-    else if (worker.phase === 'terminating' && worker.pod !== undefined) this.work.retell(worker.pod);
+    if (!worker.running) void this.#run(worker);
+    else if (worker.phase === 'terminating' && worker.pod !== undefined) this.#work.retell(worker.pod);
   }
 
   /** Forgets workers whose pods are gone from every source; ends those that still run. */
   retain(isWanted: (uid: string) => boolean): void {
-    for (const worker of [...this.workers.values()]) {
+    for (const worker of [...this.#workers.values()]) {
       if (isWanted(worker.uid)) continue;
-      if (worker.phase === 'finished') this.workers.delete(worker.uid);
+      if (worker.phase === 'finished') this.#workers.delete(worker.uid);
       else this.terminate(worker.uid, { isRemoved: true });
     }
   }
 
   knows(uid: string): boolean {
-    return this.workers.has(uid);
+    return this.#workers.has(uid);
   }
 
   /** Its worker is at work, and looks at what the runtime has of the pod when that is done. */
   isBusy(uid: string): boolean {
-    return this.workers.get(uid)?.running === true;
+    return this.#workers.get(uid)?.running === true;
   }
 
   phaseOf(uid: string): Phase | undefined {
-    return this.workers.get(uid)?.phase;
+    return this.#workers.get(uid)?.phase;
   }
 
   /** Its containers are gone and its volumes clean. */
   isFinished(uid: string): boolean {
-    return this.workers.get(uid)?.phase === 'finished';
+    return this.#workers.get(uid)?.phase === 'finished';
   }
 
   /** Its containers are gone, or never were begun. */
   isStopped(uid: string): boolean {
-    const phase = this.workers.get(uid)?.phase;
+    const phase = this.#workers.get(uid)?.phase;
     return phase !== 'sync' && phase !== 'terminating';
   }
 
   /** Lets what is under way end by itself; containers go on running. */
   stop(): void {
-    this.stopped = true;
-    for (const worker of this.workers.values()) {
+    this.#stopped = true;
+    for (const worker of this.#workers.values()) {
       clearTimeout(worker.timer);
       worker.abort.abort(new Error('the kubelet stops'));
     }
   }
 
-  private begin(uid: string, pod: Pod | undefined): Worker {
+  #begin(uid: string, pod: Pod | undefined): Worker {
     const worker: Worker = {
       uid,
       pod,
@@ -185,36 +188,36 @@ export class PodWorkers {
       abort: new AbortController(),
       timer: undefined,
     };
-    this.workers.set(uid, worker);
+    this.#workers.set(uid, worker);
     return worker;
   }
 
-  private async run(worker: Worker): Promise<void> {
+  async #run(worker: Worker): Promise<void> {
     worker.running = true;
     let delayMs: number | undefined;
-    while (worker.wanted && !this.stopped && worker.phase !== 'finished') {
+    while (worker.wanted && !this.#stopped && worker.phase !== 'finished') {
       worker.wanted = false;
-      delayMs = await this.step(worker);
+      delayMs = await this.#step(worker);
     }
     worker.running = false;
-    if (delayMs === undefined || this.stopped || worker.phase === 'finished') return;
+    if (delayMs === undefined || this.#stopped || worker.phase === 'finished') return;
     worker.timer = setTimeout(() => this.wake(worker.uid), delayMs);
   }
 
   /** One piece of work; answers when to look again. */
-  private async step(worker: Worker): Promise<number | undefined> {
+  async #step(worker: Worker): Promise<number | undefined> {
     if (worker.abort.signal.aborted) worker.abort = new AbortController();
     const { signal } = worker.abort;
     const { uid, phase } = worker;
     try {
-      const delayMs = await this.advance(worker, signal);
+      const delayMs = await this.#advance(worker, signal);
       worker.failures = 0;
       return delayMs;
     } catch (error) {
-      if (this.stopped) return undefined;
+      if (this.#stopped) return undefined;
       if (signal.aborted) return RETRY.firstMs;
       const delayMs = backOffMs(worker.failures++, RETRY);
-      this.options.log.warn('pod sync failed', {
+      this.#options.log.warn('pod sync failed', {
         podUid: uid,
         phase,
         error: messageOf(error),
@@ -224,52 +227,52 @@ export class PodWorkers {
     }
   }
 
-  private async advance(worker: Worker, signal: AbortSignal): Promise<number | undefined> {
+  async #advance(worker: Worker, signal: AbortSignal): Promise<number | undefined> {
     const { uid, pod } = worker;
     if (worker.phase === 'sync') {
-      if (pod === undefined || this.mustWait(worker)) return RETRY.firstMs;
-      const outcome = await this.work.sync(pod, signal);
+      if (pod === undefined || this.#mustWait(worker)) return RETRY.firstMs;
+      const outcome = await this.#work.sync(pod, signal);
       // It may have been told to end while it synced: that wish stands.
       if (worker.phase === 'sync' && (outcome.terminal || outcome.failure !== undefined)) {
         worker.failure = outcome.failure;
         worker.phase = 'terminating';
         worker.wanted = true;
       }
-      return Math.min(outcome.resyncAfterMs ?? Number.POSITIVE_INFINITY, this.options.resyncMs);
+      return Math.min(outcome.resyncAfterMs ?? Number.POSITIVE_INFINITY, this.#options.resyncMs);
     }
     if (worker.phase === 'terminating') {
       const { graceSeconds, failure } = worker;
-      await this.work.terminating(uid, pod, { graceSeconds, failure, signal });
+      await this.#work.terminating(uid, pod, { graceSeconds, failure, signal });
       worker.phase = 'terminated';
       worker.wanted = true;
       return undefined;
     }
     if (worker.phase === 'terminated') {
-      await this.work.terminated(uid, worker.pod, worker.failure);
+      await this.#work.terminated(uid, worker.pod, worker.failure);
       worker.phase = worker.successor === undefined ? 'finished' : 'erasing';
       worker.wanted = true;
     } else {
-      await this.work.erase(uid);
+      await this.#work.erase(uid);
       worker.phase = 'finished';
-      if (worker.successor !== undefined) this.begin(uid, worker.successor);
+      if (worker.successor !== undefined) this.#begin(uid, worker.successor);
     }
-    if (worker.phase === 'finished') this.wakeSuccessors(worker);
+    if (worker.phase === 'finished') this.#wakeSuccessors(worker);
     return undefined;
   }
 
   /** A changed static pod has a new uid but the old name: it waits until its predecessor has ended. */
-  private mustWait({ uid, pod }: Worker): boolean {
+  #mustWait({ uid, pod }: Worker): boolean {
     if (pod === undefined || !isStatic(pod)) return false;
-    return [...this.workers.values()].some(
+    return [...this.#workers.values()].some(
       (other) =>
         other.uid !== uid && other.phase !== 'finished' && other.phase !== 'sync' && sameName(other.pod, pod),
     );
   }
 
-  private wakeSuccessors({ uid, pod, successor }: Worker): void {
+  #wakeSuccessors({ uid, pod, successor }: Worker): void {
     if (successor !== undefined) this.wake(uid);
     if (pod === undefined || !isStatic(pod)) return;
-    for (const other of this.workers.values())
+    for (const other of this.#workers.values())
       if (other.phase === 'sync' && sameName(other.pod, pod)) this.wake(other.uid);
   }
 }

@@ -41,6 +41,8 @@ interface Intent {
 const API_VERSION = 'kubelet.config.k8s.io/v1beta1';
 
 export class PullRecords {
+  readonly #options: PullRecordsOptions;
+
   /** By file name, which is made of the image's id, or of the name that was asked for. */
   readonly #pulled = new Map<string, Pulled>();
   readonly #intents = new Map<string, Intent>();
@@ -48,7 +50,9 @@ export class PullRecords {
   readonly #pullingDir: string;
   #lastWrite: Promise<void> = Promise.resolve();
 
-  private constructor(private readonly options: PullRecordsOptions) {
+  private constructor(options: PullRecordsOptions) {
+    this.#options = options;
+
     this.#pulledDir = path.join(options.config.rootDir, 'image_manager', 'pulled');
     this.#pullingDir = path.join(options.config.rootDir, 'image_manager', 'pulling');
   }
@@ -61,7 +65,7 @@ export class PullRecords {
 
   /** Whether a pod with these credentials may use the image that is here; reads no file. */
   async mayUse(image: string, id: string, credentials: readonly PullCredential[]): Promise<boolean> {
-    const { config } = this.options;
+    const { config } = this.#options;
     const { allowed, remember } = mayUse({
       policy: config.imagePullCredentialsVerificationPolicy,
       allowlist: config.preloadedImagesVerificationAllowlist,
@@ -131,11 +135,11 @@ export class PullRecords {
     const known = this.#pulled.get(file);
     const pullers = withPuller(known?.pullers ?? {}, image, secret);
     if (pullers !== known?.pullers) await this.#keep(file, id, pullers);
-    else this.#pulled.set(file, { pullers, atMs: this.options.now() });
+    else this.#pulled.set(file, { pullers, atMs: this.#options.now() });
   }
 
   async #keep(file: string, id: string, pullers: PullersByRepository): Promise<void> {
-    const atMs = this.options.now();
+    const atMs = this.#options.now();
     this.#pulled.set(file, { pullers, atMs });
     const lastUpdatedTime = `${new Date(atMs).toISOString().slice(0, 19)}Z`;
     await this.#write(this.#pulledDir, file, {
@@ -179,7 +183,7 @@ export class PullRecords {
         records.push([file, record]);
       } catch (error) {
         const words = 'a record of a pulled image cannot be read; its credentials will be asked for again';
-        this.options.log.warn(words, { file: path.join(dir, file), error: messageOf(error) });
+        this.#options.log.warn(words, { file: path.join(dir, file), error: messageOf(error) });
         records.push([file, undefined]);
       }
     return records;
@@ -207,7 +211,7 @@ export class PullRecords {
 
   #unwritten(image: string) {
     return (error: unknown) =>
-      this.options.log.warn('cannot keep the record of an image pull', { image, error: messageOf(error) });
+      this.#options.log.warn('cannot keep the record of an image pull', { image, error: messageOf(error) });
   }
 }
 

@@ -5,16 +5,20 @@ import type { Informers } from '../client/informer.js';
 import type { Pod } from './ports.js';
 
 export class RuntimeClasses {
-  constructor(private readonly informers: Informers | undefined) {}
+  readonly #informers: Informers | undefined;
+
+  constructor(informers: Informers | undefined) {
+    this.#informers = informers;
+  }
 
   /** Waits until the classes are known, if the pod names one. */
   async ready({ spec: { runtimeClassName: name = '' } }: Pod): Promise<void> {
-    if (name !== '') await this.informers?.of(RUNTIME_CLASSES).synced();
+    if (name !== '') await this.#informers?.of(RUNTIME_CLASSES).synced();
   }
 
   /** The handler's name; empty for the default, undefined when there is no such class. */
   handlerOf({ spec: { runtimeClassName: name = '' } }: Pod): string | undefined {
-    if (name === '' || this.informers === undefined) return '';
-    return this.informers.of(RUNTIME_CLASSES).get(name)?.handler;
+    if (name === '' || this.#informers === undefined) return '';
+    return this.#informers.of(RUNTIME_CLASSES).get(name)?.handler;
   }
 }

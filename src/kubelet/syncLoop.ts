@@ -50,70 +50,74 @@ const PREEMPTED: PodFailure = {
 };
 
 export class SyncLoop {
-  private readonly refused = new Set<string>();
-  /** Whether they are taken is known when the node has been read anew. */
-  private readonly asking = new Set<string>();
-  /** They end, and what they hold belongs to another. */
-  private readonly preempted = new Set<string>();
-  private timer: NodeJS.Timeout | undefined;
+  readonly #options: SyncLoopOptions;
 
-  constructor(private readonly options: SyncLoopOptions) {}
+  readonly #refused = new Set<string>();
+  /** Whether they are taken is known when the node has been read anew. */
+  readonly #asking = new Set<string>();
+  /** They end, and what they hold belongs to another. */
+  readonly #preempted = new Set<string>();
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(options: SyncLoopOptions) {
+    this.#options = options;
+  }
 
   start(): void {
-    this.timer = setInterval(() => this.keepHouse(), this.options.periodMs);
-    this.keepHouse();
+    this.#timer = setInterval(() => this.#keepHouse(), this.#options.periodMs);
+    this.#keepHouse();
   }
 
   stop(): void {
-    clearInterval(this.timer);
+    clearInterval(this.#timer);
   }
 
   take({ op, pods }: PodUpdate): void {
     // The oldest first: it was admitted first, and stays so after a restart.
     const ordered = [...pods].sort((a, b) => bornAt(a) - bornAt(b));
     for (const pod of ordered) {
-      if (op === 'REMOVE') this.remove(pod);
-      else if (op === 'RECONCILE') this.reconcile(pod);
-      else this.put(pod);
+      if (op === 'REMOVE') this.#remove(pod);
+      else if (op === 'RECONCILE') this.#reconcile(pod);
+      else this.#put(pod);
     }
-    if (ordered.some(isMirror) || op !== 'RECONCILE') this.mirror();
+    if (ordered.some(isMirror) || op !== 'RECONCILE') this.#mirror();
   }
 
-  private put(pod: Pod, wasAsked = false): void {
-    const { pods, workers, statuses } = this.options;
+  #put(pod: Pod, wasAsked = false): void {
+    const { pods, workers, statuses } = this.#options;
     const isNew = wasAsked || pods.get(pod.metadata.uid) === undefined;
     pods.set(pod);
-    if (this.asking.has(pod.metadata.uid)) return; // the newest is taken when the node is known
+    if (this.#asking.has(pod.metadata.uid)) return; // the newest is taken when the node is known
     if (isMirror(pod)) {
       const shown = pods.staticOf(pod);
       if (shown !== undefined) statuses.flush(shown.metadata.uid);
       return;
     }
     if (isNew && pod.metadata.deletionTimestamp === undefined && !hasEnded(pod)) {
-      const refusal = this.admit(pod);
+      const refusal = this.#admit(pod);
       if (refusal !== undefined && !wasAsked && OF_THE_NODE.has(refusal.reason)) {
-        this.askNode(pod);
+        this.#askNode(pod);
         return;
       }
-      if (refusal !== undefined && this.options.isAlive(pod.metadata.uid)) {
-        this.end(pod, refusal);
+      if (refusal !== undefined && this.#options.isAlive(pod.metadata.uid)) {
+        this.#end(pod, refusal);
         return;
       }
-      if (refusal !== undefined) this.refuse(pod, refusal);
+      if (refusal !== undefined) this.#refuse(pod, refusal);
     }
-    if (this.refused.has(pod.metadata.uid) && pod.metadata.deletionTimestamp === undefined) return;
-    if (isNew) this.options.allocations.take(pod);
-    this.resize(pod);
-    workers.update(this.options.allocations.of(pod));
+    if (this.#refused.has(pod.metadata.uid) && pod.metadata.deletionTimestamp === undefined) return;
+    if (isNew) this.#options.allocations.take(pod);
+    this.#resize(pod);
+    workers.update(this.#options.allocations.of(pod));
     // A pod that has already ended has no more syncs that would tell of its deletion.
     if (workers.isFinished(pod.metadata.uid)) statuses.update(pod);
   }
 
   /** Grants other resources than the pod has, if the node has them. */
-  private resize(pod: Pod): void {
-    const { allocations, events, node } = this.options;
+  #resize(pod: Pod): void {
+    const { allocations, events, node } = this.#options;
     const before = allocations.pending(pod.metadata.uid);
-    const answer = allocations.resize(pod, this.taken(pod), (one, others) => shortage(one, others, node()));
+    const answer = allocations.resize(pod, this.#taken(pod), (one, others) => shortage(one, others, node()));
     if (answer === 'granted') {
       const message = `Pod resize started: ${summaryOf(pod.spec)}`;
       events.event(pod, { type: 'Normal', reason: 'ResizeStarted', message });
@@ -124,19 +128,19 @@ export class SyncLoop {
   }
 
   /** Others may have left or become smaller. */
-  private resizeDeferred(): void {
-    const { allocations, pods, workers } = this.options;
+  #resizeDeferred(): void {
+    const { allocations, pods, workers } = this.#options;
     for (const uid of allocations.deferred()) {
       const pod = pods.get(uid);
       if (pod === undefined) continue;
-      this.resize(pod);
+      this.#resize(pod);
       if (allocations.pending(uid) === undefined) workers.update(allocations.of(pod));
     }
   }
 
   /** Only the status differs: if it is not the one this kubelet wrote, it is written again. */
-  private reconcile(pod: Pod): void {
-    const { pods, statuses, workers, allocations } = this.options;
+  #reconcile(pod: Pod): void {
+    const { pods, statuses, workers, allocations } = this.#options;
     pods.set(pod);
     const shown = isMirror(pod) ? pods.staticOf(pod) : pod;
     if (shown !== undefined) statuses.flush(shown.metadata.uid);
@@ -145,35 +149,35 @@ export class SyncLoop {
     if (hasGates && shown === pod && workers.knows(pod.metadata.uid)) workers.update(allocations.of(pod));
   }
 
-  private remove(pod: Pod): void {
-    const { pods, workers } = this.options;
+  #remove(pod: Pod): void {
+    const { pods, workers } = this.#options;
     pods.remove(pod);
     if (isMirror(pod)) return;
-    this.asking.delete(pod.metadata.uid);
-    this.refused.delete(pod.metadata.uid);
-    this.preempted.delete(pod.metadata.uid);
-    this.options.allocations.forget(pod.metadata.uid);
+    this.#asking.delete(pod.metadata.uid);
+    this.#refused.delete(pod.metadata.uid);
+    this.#preempted.delete(pod.metadata.uid);
+    this.#options.allocations.forget(pod.metadata.uid);
     // Gone from its source: a forced deletion, or a manifest taken away.
     if (workers.knows(pod.metadata.uid)) workers.terminate(pod.metadata.uid, { isRemoved: true });
   }
 
   /** Who placed the pod may know of labels and taints that this kubelet has not heard of yet. */
-  private askNode({ metadata: { uid } }: Pod): void {
-    this.asking.add(uid);
+  #askNode({ metadata: { uid } }: Pod): void {
+    this.#asking.add(uid);
     const ended = () => {
-      const pod = this.options.pods.get(uid);
-      if (this.asking.delete(uid) && pod !== undefined) this.put(pod, true);
+      const pod = this.#options.pods.get(uid);
+      if (this.#asking.delete(uid) && pod !== undefined) this.#put(pod, true);
     };
-    this.options.readNode().then(ended, (error: unknown) => {
-      this.options.log.warn('cannot read the node', { error: messageOf(error) });
+    this.#options.readNode().then(ended, (error: unknown) => {
+      this.#options.log.warn('cannot read the node', { error: messageOf(error) });
       ended();
     });
   }
 
   /** Why the node does not take the pod. Others may have to go for one that it cannot do without. */
-  private admit(pod: Pod): PodFailure | undefined {
-    const { workers, events, node, log } = this.options;
-    const others = this.taken(pod);
+  #admit(pod: Pod): PodFailure | undefined {
+    const { workers, events, node, log } = this.#options;
+    const others = this.#taken(pod);
     const refusal = refusalOf(pod, others, node());
     const missing = refusal === undefined || !isCritical(pod) ? [] : shortages(pod, others, node());
     // Ports, labels and all else are asked for before: none of them is made free by others.
@@ -183,32 +187,32 @@ export class SyncLoop {
       log.info('a pod makes room for a critical one', { pod: podText(victim), critical: podText(pod) });
       const { reason, message } = PREEMPTED;
       events.event(victim, { type: 'Warning', reason, message });
-      this.preempted.add(victim.metadata.uid);
+      this.#preempted.add(victim.metadata.uid);
       workers.terminate(victim.metadata.uid, { failure: PREEMPTED });
     }
     return victims === undefined ? refusal : undefined;
   }
 
   /** It runs since before this kubelet began: it has failed when its containers have ended. */
-  private end(pod: Pod, { reason, message }: PodFailure): void {
-    const { workers, allocations } = this.options;
-    this.tellRefusal(pod, { reason, message });
+  #end(pod: Pod, { reason, message }: PodFailure): void {
+    const { workers, allocations } = this.#options;
+    this.#tellRefusal(pod, { reason, message });
     allocations.take(pod);
     workers.update(allocations.of(pod));
     workers.terminate(pod.metadata.uid, { failure: { reason, message: `Pod was rejected: ${message}` } });
   }
 
-  private tellRefusal(pod: Pod, { reason, message }: PodFailure): void {
-    const { events, log } = this.options;
+  #tellRefusal(pod: Pod, { reason, message }: PodFailure): void {
+    const { events, log } = this.#options;
     log.warn('the node refuses a pod', { pod: pod.metadata.name, reason, message });
     events.event(pod, { type: 'Warning', reason, message });
   }
 
-  private refuse(pod: Pod, refusal: PodFailure): void {
-    const { statuses, now } = this.options;
+  #refuse(pod: Pod, refusal: PodFailure): void {
+    const { statuses, now } = this.#options;
     const { reason, message } = refusal;
-    this.refused.add(pod.metadata.uid);
-    this.tellRefusal(pod, refusal);
+    this.#refused.add(pod.metadata.uid);
+    this.#tellRefusal(pod, refusal);
     const { generation } = pod.metadata;
     statuses.set(pod, {
       ...pod.status,
@@ -222,30 +226,30 @@ export class SyncLoop {
   }
 
   /** Pods that hold resources of this node. */
-  private taken(but: Pod): readonly Pod[] {
-    const { pods, statuses, allocations } = this.options;
+  #taken(but: Pod): readonly Pod[] {
+    const { pods, statuses, allocations } = this.#options;
     return pods
       .all()
       .map((pod) => allocations.of(pod))
       .filter(
         (pod) =>
           pod.metadata.uid !== but.metadata.uid &&
-          !this.refused.has(pod.metadata.uid) &&
-          !this.preempted.has(pod.metadata.uid) &&
+          !this.#refused.has(pod.metadata.uid) &&
+          !this.#preempted.has(pod.metadata.uid) &&
           !hasEnded({ ...pod, status: statuses.get(pod) }),
       );
   }
 
-  private mirror(): void {
-    this.options.mirrors?.reconcile({ sourcesReady: this.options.sourcesReady() });
+  #mirror(): void {
+    this.#options.mirrors?.reconcile({ sourcesReady: this.#options.sourcesReady() });
   }
 
-  private keepHouse(): void {
-    this.mirror();
-    if (!this.options.sourcesReady()) return;
-    this.resizeDeferred();
-    this.options.housekeeping.round().catch((error: unknown) => {
-      this.options.log.error('housekeeping failed', { error: messageOf(error) });
+  #keepHouse(): void {
+    this.#mirror();
+    if (!this.#options.sourcesReady()) return;
+    this.#resizeDeferred();
+    this.#options.housekeeping.round().catch((error: unknown) => {
+      this.#options.log.error('housekeeping failed', { error: messageOf(error) });
     });
   }
 }

@@ -7,16 +7,19 @@ import { isMissing } from '../volumes/files.js';
 import type { CertificatePair } from './certificateRequest.js';
 
 export class CertificateStore {
+  readonly #directory: string;
+  readonly #prefix: 'kubelet-client' | 'kubelet-server';
+
   /** Certificate first, then its key, in one file. */
   readonly currentFile: string;
-  private readonly pendingFile: string;
+  readonly #pendingFile: string;
 
-  constructor(
-    private readonly directory: string,
-    private readonly prefix: 'kubelet-client' | 'kubelet-server',
-  ) {
+  constructor(directory: string, prefix: 'kubelet-client' | 'kubelet-server') {
+    this.#directory = directory;
+    this.#prefix = prefix;
+
     this.currentFile = path.join(directory, `${prefix}-current.pem`);
-    this.pendingFile = path.join(directory, `${prefix}.key.tmp`);
+    this.#pendingFile = path.join(directory, `${prefix}.key.tmp`);
   }
 
   /** Undefined when there is none, or none that can be read. */
@@ -37,31 +40,31 @@ export class CertificateStore {
 
   async update({ cert, key }: CertificatePair, now: Date): Promise<void> {
     const stamp = now.toISOString().slice(0, 23).replace(/[T:.]/g, '-');
-    const name = `${this.prefix}-${stamp}.pem`;
-    await this.write(path.join(this.directory, name), `${cert.trimEnd()}\n${key.trimEnd()}\n`);
+    const name = `${this.#prefix}-${stamp}.pem`;
+    await this.#write(path.join(this.#directory, name), `${cert.trimEnd()}\n${key.trimEnd()}\n`);
     const link = `${this.currentFile}.new`;
     await rm(link, { force: true });
     await symlink(name, link);
     await rename(link, this.currentFile);
-    await rm(this.pendingFile, { force: true });
+    await rm(this.#pendingFile, { force: true });
   }
 
   /** The key of a request that is under way, also of one that an earlier process has made. */
   async pendingKey(make: () => string): Promise<string> {
-    const kept = await readIfThere(this.pendingFile);
+    const kept = await readIfThere(this.#pendingFile);
     if (kept !== undefined) return kept;
     const key = make();
-    await this.write(this.pendingFile, key);
+    await this.#write(this.#pendingFile, key);
     return key;
   }
 
   /** The request was refused: its key asks no more. */
   async dropPendingKey(): Promise<void> {
-    await rm(this.pendingFile, { force: true });
+    await rm(this.#pendingFile, { force: true });
   }
 
-  private async write(file: string, text: string): Promise<void> {
-    await mkdir(this.directory, { recursive: true, mode: 0o750 });
+  async #write(file: string, text: string): Promise<void> {
+    await mkdir(this.#directory, { recursive: true, mode: 0o750 });
     await rm(`${file}.new`, { force: true });
     await writeFile(`${file}.new`, text, { mode: 0o600, flag: 'wx' });
     await rename(`${file}.new`, file);

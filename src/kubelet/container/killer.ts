@@ -37,7 +37,11 @@ export interface ContainerKillOptions extends KillOptions {
 const MIN_GRACE_SECONDS = 2;
 
 export class Killer {
-  constructor(private readonly options: KillerOptions) {}
+  readonly #options: KillerOptions;
+
+  constructor(options: KillerOptions) {
+    this.#options = options;
+  }
 
   /** `pod` is undefined for one that only the runtime still knows. */
   async killPod(pod: Pod | undefined, runtimePod: RuntimePod, kill: KillOptions = {}): Promise<void> {
@@ -59,7 +63,7 @@ export class Killer {
     if (failed !== undefined) throw failed.reason;
     // Dead ones too: a sandbox that died by itself still holds its address.
     await Promise.all(
-      runtimePod.sandboxes.map(({ id }) => abortable(this.options.runtime.stopPodSandbox(id), kill.signal)),
+      runtimePod.sandboxes.map(({ id }) => abortable(this.#options.runtime.stopPodSandbox(id), kill.signal)),
     );
   }
 
@@ -69,7 +73,7 @@ export class Killer {
     podIp: string | undefined,
     kill: ContainerKillOptions = {},
   ): Promise<void> {
-    const { runtime, events, now } = this.options;
+    const { runtime, events, now } = this.#options;
     const { name } = run.metadata;
     const container = pod && allContainers(pod).find((one) => one.name === name);
     if (pod !== undefined) {
@@ -85,7 +89,7 @@ export class Killer {
     const grace = kill.graceSeconds ?? probeGrace ?? graceSeconds(pod, run);
     const begun = now();
     if (pod !== undefined && container?.lifecycle?.preStop !== undefined && grace > 0)
-      await this.preStop(pod, container, run, { podIp, grace, signal: kill.signal });
+      await this.#preStop(pod, container, run, { podIp, grace, signal: kill.signal });
     if (kill.turn !== undefined)
       await within(abortable(kill.turn, kill.signal), grace * 1000 - (now() - begun), () => undefined);
     const left = grace - Math.ceil((now() - begun) / 1000);
@@ -93,7 +97,7 @@ export class Killer {
     await abortable(runtime.stopContainer(run.id, seconds), kill.signal);
   }
 
-  private async preStop(
+  async #preStop(
     pod: Pod,
     container: V1Container,
     run: ContainerStatus,
@@ -101,7 +105,7 @@ export class Killer {
   ): Promise<void> {
     const handler = container.lifecycle?.preStop;
     if (handler === undefined) return;
-    const { runtime, events, log } = this.options;
+    const { runtime, events, log } = this.#options;
     const over = new AbortController();
     const signal = around.signal === undefined ? over.signal : AbortSignal.any([around.signal, over.signal]);
     const target = { pod, container, containerId: run.id, podIp: around.podIp };

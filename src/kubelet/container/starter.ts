@@ -58,33 +58,37 @@ const FIRST_BACK_OFF_MS = 10_000;
 const TELL_BACK_OFF_MS = 3_000;
 
 export class ContainerStarter {
-  private readonly backOff: KeyedBackOff;
-  /** By pod uid, then by container name. */
-  private readonly failures = new Map<string, Map<string, StartFailure>>();
-  /** By pod uid, newest first. */
-  private readonly ends = new Map<string, readonly ContainerStatus[]>();
+  readonly #options: StarterOptions;
 
-  constructor(private readonly options: StarterOptions) {
-    this.backOff = new KeyedBackOff({
+  readonly #backOff: KeyedBackOff;
+  /** By pod uid, then by container name. */
+  readonly #failures = new Map<string, Map<string, StartFailure>>();
+  /** By pod uid, newest first. */
+  readonly #ends = new Map<string, readonly ContainerStatus[]>();
+
+  constructor(options: StarterOptions) {
+    this.#options = options;
+
+    this.#backOff = new KeyedBackOff({
       firstMs: Math.min(FIRST_BACK_OFF_MS, options.maxBackOffMs),
       longestMs: options.maxBackOffMs,
     });
   }
 
   failuresOf(uid: string): ReadonlyMap<string, StartFailure> {
-    return this.failures.get(uid) ?? new Map();
+    return this.#failures.get(uid) ?? new Map();
   }
 
   /** Ends of runs of which the runtime will have no trace: the back-off counts from them all the same. */
   remember({ metadata }: Pod, runs: readonly ContainerStatus[]): void {
-    this.ends.set(metadata.uid, runs);
+    this.#ends.set(metadata.uid, runs);
   }
 
   forget(uid: string): void {
-    this.failures.delete(uid);
-    this.ends.delete(uid);
-    this.backOff.forget(`${uid}_`);
-    this.options.images.forget(uid);
+    this.#failures.delete(uid);
+    this.#ends.delete(uid);
+    this.#backOff.forget(`${uid}_`);
+    this.#options.images.forget(uid);
   }
 
   /** Begins to get the images of containers that will be started once their sandbox is there. */
@@ -96,7 +100,7 @@ export class ContainerStarter {
     return new Map(
       containers.map((container) => {
         const image = secretsOf(pod, container).then((pullSecrets) =>
-          this.options.images.ensureImage(pod, container, { pullSecrets }),
+          this.#options.images.ensureImage(pod, container, { pullSecrets }),
         );
         // The start that waits for it hears of a failure; without a sandbox nobody does.
         image.catch(() => {});
@@ -108,12 +112,12 @@ export class ContainerStarter {
   /** Answers when to try again, or undefined once the container runs. */
   async start(request: StartRequest): Promise<number | undefined> {
     const { pod, container, signal } = request;
-    const own = this.failures.get(pod.metadata.uid) ?? new Map<string, StartFailure>();
-    this.failures.set(pod.metadata.uid, own);
-    const waitMs = this.crashLoop(request);
+    const own = this.#failures.get(pod.metadata.uid) ?? new Map<string, StartFailure>();
+    this.#failures.set(pod.metadata.uid, own);
+    const waitMs = this.#crashLoop(request);
     if (waitMs > 0) {
-      const spanS = Math.round(this.backOff.delayMs(keyOf(pod, container)) / 1000);
-      this.warn(
+      const spanS = Math.round(this.#backOff.delayMs(keyOf(pod, container)) / 1000);
+      this.#warn(
         request,
         'BackOff',
         `Back-off restarting failed container ${container.name} in pod ${podText(pod)}`,
@@ -123,43 +127,43 @@ export class ContainerStarter {
       return waitMs;
     }
     try {
-      await this.run(request);
+      await this.#run(request);
       own.delete(container.name);
       return undefined;
     } catch (error) {
       if (signal.aborted) throw error;
       const { reason, message } = asFailure(error);
       own.set(container.name, { reason, message });
-      const retryMs = this.options.images.retryAfterMs(pod, container) || FIRST_BACK_OFF_MS;
+      const retryMs = this.#options.images.retryAfterMs(pod, container) || FIRST_BACK_OFF_MS;
       // The next look finds the image in back-off, and says so.
       return reason === 'ErrImagePull' ? Math.min(retryMs, TELL_BACK_OFF_MS) : retryMs;
     }
   }
 
   /** Milliseconds to wait before the next run; lengthens the back-off when there are none. */
-  private crashLoop({ pod, container, ...request }: StartRequest): number {
-    const remembered = this.ends.get(pod.metadata.uid) ?? [];
+  #crashLoop({ pod, container, ...request }: StartRequest): number {
+    const remembered = this.#ends.get(pod.metadata.uid) ?? [];
     const lastExit = request.lastExit ?? remembered.find(({ metadata }) => metadata.name === container.name);
     if (lastExit === undefined || hashOf(lastExit) !== containerHash(container)) return 0;
     const key = keyOf(pod, container);
     const endedAt = nanosToMs(lastExit.finishedAt);
-    const now = this.options.now();
-    const waitMs = this.backOff.remainingMs(key, now, endedAt);
-    if (waitMs === 0) this.backOff.failed(key, now, endedAt);
+    const now = this.#options.now();
+    const waitMs = this.#backOff.remainingMs(key, now, endedAt);
+    if (waitMs === 0) this.#backOff.failed(key, now, endedAt);
     return waitMs;
   }
 
-  private async run(request: StartRequest): Promise<void> {
+  async #run(request: StartRequest): Promise<void> {
     const { pod, container, signal } = request;
-    const { runtime, events, killer } = this.options;
-    const config = await this.configure(request);
+    const { runtime, events, killer } = this.#options;
+    const config = await this.#configure(request);
     signal.throwIfAborted();
-    const id = await this.attempt(request, 'CreateContainerError', () =>
+    const id = await this.#attempt(request, 'CreateContainerError', () =>
       runtime.createContainer(request.sandboxId, config, request.sandboxConfig),
     );
-    this.tell(request, 'Created', 'Container created');
-    await this.attempt(request, 'RunContainerError', () => runtime.startContainer(id));
-    this.tell(request, 'Started', 'Container started');
+    this.#tell(request, 'Created', 'Container created');
+    await this.#attempt(request, 'RunContainerError', () => runtime.startContainer(id));
+    this.#tell(request, 'Started', 'Container started');
     const handler = container.lifecycle?.postStart;
     if (handler === undefined) return;
     const podIp = request.podIps[0];
@@ -169,7 +173,7 @@ export class ContainerStarter {
     } catch (error) {
       if (signal.aborted) throw error;
       // What the hook said may hold secrets, and events are read by more people than pods are.
-      this.warn(request, 'FailedPostStartHook', 'PostStartHook failed');
+      this.#warn(request, 'FailedPostStartHook', 'PostStartHook failed');
       const run = await runtime.containerStatus(id);
       await killer.killContainer(pod, run, podIp, { message: 'FailedPostStartHook', signal });
       throw new KubeletError('PostStartHookError', `PostStartHook failed: ${messageOf(error)}`, {
@@ -178,9 +182,9 @@ export class ContainerStarter {
     }
   }
 
-  private async configure(request: StartRequest) {
+  async #configure(request: StartRequest) {
     const { pod, container, podIps, volumes, previous } = request;
-    const { images, environment, machine } = this.options;
+    const { images, environment, machine } = this.#options;
     const pull = (one: V1Container) =>
       request.pullSecrets(one).then((pullSecrets) => images.ensureImage(pod, one, { pullSecrets }));
     const [pulled, ...volumeImages] = await abortable(
@@ -195,11 +199,11 @@ export class ContainerStarter {
       request.signal,
     ).catch((error: unknown) => {
       // The pull told its own story; this is the line that says what became of the container.
-      if (error instanceof KubeletError) this.warn(request, 'Failed', `Error: ${error.reason}`);
+      if (error instanceof KubeletError) this.#warn(request, 'Failed', `Error: ${error.reason}`);
       throw error;
     });
     const restartCount = previous === undefined ? request.restartsShown : restartCountOf(previous) + 1;
-    return this.attempt(request, 'CreateContainerConfigError', async () => {
+    return this.#attempt(request, 'CreateContainerConfigError', async () => {
       const [envs, mounts] = await Promise.all([
         environment.variables({ pod, container, volumes, podIps }),
         environment.mounts({
@@ -222,32 +226,32 @@ export class ContainerStarter {
         targetId: request.targetId,
         machine: machine(),
         ids: request.sandboxConfig.linux.securityContext.namespaceOptions.usernsOptions?.uids[0],
-        seccompRoot: this.options.seccompRoot,
-        seccompDefault: this.options.seccompDefault,
+        seccompRoot: this.#options.seccompRoot,
+        seccompDefault: this.#options.seccompDefault,
       });
     });
   }
 
-  private async attempt<T>(request: StartRequest, reason: KubeletReason, work: () => Promise<T>): Promise<T> {
+  async #attempt<T>(request: StartRequest, reason: KubeletReason, work: () => Promise<T>): Promise<T> {
     try {
       return await work();
     } catch (error) {
       if (request.signal.aborted) throw error;
-      this.warn(request, 'Failed', `Error: ${messageOf(error)}`);
+      this.#warn(request, 'Failed', `Error: ${messageOf(error)}`);
       throw error instanceof KubeletError
         ? error
         : new KubeletError(reason, messageOf(error), { cause: error });
     }
   }
 
-  private tell({ pod, container }: StartRequest, reason: string, message: string): void {
+  #tell({ pod, container }: StartRequest, reason: string, message: string): void {
     const fieldPath = fieldPathOf(pod, container);
-    this.options.events.event(pod, { type: 'Normal', reason, message, fieldPath });
+    this.#options.events.event(pod, { type: 'Normal', reason, message, fieldPath });
   }
 
-  private warn({ pod, container }: StartRequest, reason: string, message: string): void {
+  #warn({ pod, container }: StartRequest, reason: string, message: string): void {
     const fieldPath = fieldPathOf(pod, container);
-    this.options.events.event(pod, { type: 'Warning', reason, message, fieldPath });
+    this.#options.events.event(pod, { type: 'Warning', reason, message, fieldPath });
   }
 }
 

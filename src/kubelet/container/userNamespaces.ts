@@ -19,56 +19,60 @@ export interface UserNamespacesOptions {
 }
 
 export class UserNamespaces {
-  /** The number of its range by pod uid. */
-  private readonly taken = new Map<string, number>();
-  private known: Promise<void> | undefined;
+  readonly #options: UserNamespacesOptions;
 
-  constructor(private readonly options: UserNamespacesOptions) {}
+  /** The number of its range by pod uid. */
+  readonly #taken = new Map<string, number>();
+  #known: Promise<void> | undefined;
+
+  constructor(options: UserNamespacesOptions) {
+    this.#options = options;
+  }
 
   /** The range of the pod, in its directory from the first time on, which must be there. */
   async rangeOf(uid: string): Promise<IdMapping> {
-    this.known ??= this.recall();
+    this.#known ??= this.#recall();
     // A disk that cannot be read now may be read for the next pod.
-    await this.known.catch((error: unknown) => {
-      this.known = undefined;
+    await this.#known.catch((error: unknown) => {
+      this.#known = undefined;
       throw error;
     });
-    const own = this.taken.get(uid) ?? this.take(uid);
+    const own = this.#taken.get(uid) ?? this.#take(uid);
     const mapping = { hostId: own * LENGTH, containerId: 0, length: LENGTH };
     const record = { uidMappings: [mapping], gidMappings: [mapping] };
-    const file = this.fileOf(uid);
+    const file = this.#fileOf(uid);
     await writeFile(`${file}.new`, JSON.stringify(record), { mode: 0o600 });
     await rename(`${file}.new`, file);
     return mapping;
   }
 
   forget(uid: string): void {
-    this.taken.delete(uid);
+    this.#taken.delete(uid);
   }
 
-  private take(uid: string): number {
-    const others = new Set(this.taken.values());
-    for (let number = 1; number <= this.options.maxPods; number++)
+  #take(uid: string): number {
+    const others = new Set(this.#taken.values());
+    for (let number = 1; number <= this.#options.maxPods; number++)
       if (!others.has(number)) {
-        this.taken.set(uid, number);
+        this.#taken.set(uid, number);
         return number;
       }
     throw new KubeletError('CreatePodSandboxError', 'no range of user ids is left for this pod');
   }
 
-  private async recall(): Promise<void> {
-    for (const uid of await this.options.podsOnDisk()) {
-      const text = await readFile(this.fileOf(uid), 'utf8').catch((error: unknown) => {
+  async #recall(): Promise<void> {
+    for (const uid of await this.#options.podsOnDisk()) {
+      const text = await readFile(this.#fileOf(uid), 'utf8').catch((error: unknown) => {
         if (isMissing(error)) return '';
         throw error;
       });
       const number = rangeIn(text);
-      if (number !== undefined) this.taken.set(uid, number);
+      if (number !== undefined) this.#taken.set(uid, number);
     }
   }
 
-  private fileOf(uid: string): string {
-    return path.join(podDir(this.options.rootDir, uid), FILE);
+  #fileOf(uid: string): string {
+    return path.join(podDir(this.#options.rootDir, uid), FILE);
   }
 }
 

@@ -48,57 +48,61 @@ export interface EvictionOptions {
 const LEAVING_MS = 30_000;
 
 export class EvictionManager {
-  private readonly thresholds: readonly Threshold[];
-  private crossed: readonly Crossed[] = [];
-  private causes: ReadonlyMap<PressureCondition, number> = new Map();
-  private leaving: { readonly uid: string; readonly sinceMs: number } | undefined;
-  private timer: NodeJS.Timeout | undefined;
-  private stopped = false;
+  readonly #options: EvictionOptions;
 
-  constructor(private readonly options: EvictionOptions) {
-    this.thresholds = thresholdsOf(options.config);
+  readonly #thresholds: readonly Threshold[];
+  #crossed: readonly Crossed[] = [];
+  #causes: ReadonlyMap<PressureCondition, number> = new Map();
+  #leaving: { readonly uid: string; readonly sinceMs: number } | undefined;
+  #timer: NodeJS.Timeout | undefined;
+  #stopped = false;
+
+  constructor(options: EvictionOptions) {
+    this.#options = options;
+
+    this.#thresholds = thresholdsOf(options.config);
   }
 
   start(): void {
-    const periodMs = this.options.config.evictionPeriodMs;
+    const periodMs = this.#options.config.evictionPeriodMs;
     const next = async () => {
       await this.round().catch((error: unknown) =>
-        this.options.log.warn('cannot look for pressure', { error: messageOf(error) }),
+        this.#options.log.warn('cannot look for pressure', { error: messageOf(error) }),
       );
-      if (!this.stopped) this.timer = setTimeout(() => void next(), periodMs);
+      if (!this.#stopped) this.#timer = setTimeout(() => void next(), periodMs);
     };
-    this.timer = setTimeout(() => void next(), periodMs);
+    this.#timer = setTimeout(() => void next(), periodMs);
   }
 
   stop(): void {
-    this.stopped = true;
-    clearTimeout(this.timer);
+    this.#stopped = true;
+    clearTimeout(this.#timer);
   }
 
   has(condition: PressureCondition): boolean {
-    return this.causes.has(condition);
+    return this.#causes.has(condition);
   }
 
   /** Answers the pods that it ended. */
   async round(): Promise<readonly Pod[]> {
-    const { now, config, reclaimDisk, tellNode } = this.options;
-    let sample = await this.options.sample();
-    const overLimit = this.evictOverLimit(sample);
+    const { now, config, reclaimDisk, tellNode } = this.#options;
+    let sample = await this.#options.sample();
+    const overLimit = this.#evictOverLimit(sample);
     if (overLimit.length > 0) return overLimit;
-    this.look(sample);
-    let [worst] = due(this.crossed, now());
-    if (worst === undefined || this.isOneLeaving()) return [];
+    this.#look(sample);
+    let [worst] = due(this.#crossed, now());
+    if (worst === undefined || this.#isOneLeaving()) return [];
     tellNode('Warning', 'EvictionThresholdMet', `Attempting to reclaim ${resourceOf(worst.signal)}`);
     if (worst.signal !== 'memory.available' && worst.signal !== 'pid.available') {
       await reclaimDisk();
-      sample = await this.options.sampleAnew();
+      sample = await this.#options.sampleAnew();
       // What was freed may be enough; the thresholds' own minimum says how much that is.
-      this.crossed = crossedNow(this.thresholds, this.observe(sample), this.crossed, now());
-      [worst] = due(this.crossed, now());
+      this.#crossed = crossedNow(this.#thresholds, this.#observe(sample), this.#crossed, now());
+      [worst] = due(this.#crossed, now());
       if (worst === undefined) return [];
     }
-    const seen = this.observe(sample).get(worst.signal);
-    const candidates = this.options.pods().map((pod) => ({
+    const seen = this.#observe(sample).get(worst.signal);
+    const candidates = this.#options.pods().map((pod) => ({
       pod,
       sample: sample.pods.find(({ uid }) => uid === pod.metadata.uid),
     }));
@@ -109,49 +113,49 @@ export class EvictionManager {
       worst.graceMs === 0
         ? 0
         : Math.min(config.evictionMaxPodGracePeriod, first.pod.spec.terminationGracePeriodSeconds ?? 30);
-    this.evict(first.pod, worst.signal, message, graceSeconds);
-    this.leaving = { uid: first.pod.metadata.uid, sinceMs: now() };
+    this.#evict(first.pod, worst.signal, message, graceSeconds);
+    this.#leaving = { uid: first.pod.metadata.uid, sinceMs: now() };
     return [first.pod];
   }
 
-  private isOneLeaving(): boolean {
-    const { leaving } = this;
-    if (leaving === undefined || this.options.isGone(leaving.uid)) return false;
-    return this.options.now() - leaving.sinceMs < LEAVING_MS;
+  #isOneLeaving(): boolean {
+    const leaving = this.#leaving;
+    if (leaving === undefined || this.#options.isGone(leaving.uid)) return false;
+    return this.#options.now() - leaving.sinceMs < LEAVING_MS;
   }
 
-  private look(sample: NodeSample): void {
-    const { now, config, pressureChanged, log } = this.options;
+  #look(sample: NodeSample): void {
+    const { now, config, pressureChanged, log } = this.#options;
     const nowMs = now();
-    this.crossed = crossedNow(this.thresholds, this.observe(sample), this.crossed, nowMs);
+    this.#crossed = crossedNow(this.#thresholds, this.#observe(sample), this.#crossed, nowMs);
     const transitionMs = config.evictionPressureTransition;
-    const before = [...this.causes.keys()].sort().join();
-    const counted = this.crossed.filter(({ threshold, sinceMs }) => nowMs - sinceMs >= threshold.graceMs);
-    this.causes = conditionsAfter(this.causes, counted, { nowMs, transitionMs });
-    const after = [...this.causes.keys()].sort().join();
+    const before = [...this.#causes.keys()].sort().join();
+    const counted = this.#crossed.filter(({ threshold, sinceMs }) => nowMs - sinceMs >= threshold.graceMs);
+    this.#causes = conditionsAfter(this.#causes, counted, { nowMs, transitionMs });
+    const after = [...this.#causes.keys()].sort().join();
     if (before === after) return;
     log.warn('the pressure on the node has changed', { conditions: after });
     pressureChanged();
   }
 
-  private observe(sample: NodeSample): Observations {
-    return (this.options.observe ?? observationsOf)(sample);
+  #observe(sample: NodeSample): Observations {
+    return (this.#options.observe ?? observationsOf)(sample);
   }
 
-  private evictOverLimit(sample: NodeSample): readonly Pod[] {
+  #evictOverLimit(sample: NodeSample): readonly Pod[] {
     const ended: Pod[] = [];
-    for (const pod of this.options.pods()) {
+    for (const pod of this.#options.pods()) {
       const own = sample.pods.find(({ uid }) => uid === pod.metadata.uid);
       const message = own === undefined || isCritical(pod) ? undefined : brokenLimit(pod, own);
       if (message === undefined) continue;
-      this.evict(pod, 'ephemeral-storage', message, 0);
+      this.#evict(pod, 'ephemeral-storage', message, 0);
       ended.push(pod);
     }
     return ended;
   }
 
-  private evict(pod: Pod, signal: string, message: string, graceSeconds: number): void {
-    const { workers, events, log, evicted } = this.options;
+  #evict(pod: Pod, signal: string, message: string, graceSeconds: number): void {
+    const { workers, events, log, evicted } = this.#options;
     log.warn('evicting a pod', { pod: `${pod.metadata.namespace}/${pod.metadata.name}`, signal, message });
     events.event(pod, { type: 'Warning', reason: 'Evicted', message });
     workers.terminate(pod.metadata.uid, {

@@ -25,41 +25,45 @@ export interface LogRotatorOptions {
 }
 
 export class LogRotator {
-  private timer: NodeJS.Timeout | undefined;
-  private stopped = false;
+  readonly #options: LogRotatorOptions;
 
-  constructor(private readonly options: LogRotatorOptions) {}
+  #timer: NodeJS.Timeout | undefined;
+  #stopped = false;
+
+  constructor(options: LogRotatorOptions) {
+    this.#options = options;
+  }
 
   start(): void {
-    if (this.stopped) return;
-    this.timer = setTimeout(
+    if (this.#stopped) return;
+    this.#timer = setTimeout(
       () => void this.round().then(() => this.start()),
-      this.options.config.containerLogMonitorIntervalMs,
+      this.#options.config.containerLogMonitorIntervalMs,
     );
   }
 
   stop(): void {
-    this.stopped = true;
-    clearTimeout(this.timer);
+    this.#stopped = true;
+    clearTimeout(this.#timer);
   }
 
   /** Looks at every log once; one that cannot be rotated is tried again the next time. */
   async round(): Promise<void> {
-    const { config, runtime, running, log } = this.options;
+    const { config, runtime, running, log } = this.#options;
     for (const run of running())
       try {
         if (!run.logPath.startsWith(`${config.podLogsDir}/`)) continue;
         const found = await lstat(run.logPath).catch(undefinedIfMissing);
         // A kubelet that ended between renaming and reopening left the runtime at the renamed file.
         if (found === undefined) await runtime.reopenContainerLog(run.id);
-        else if (found.isFile() && found.size >= config.containerLogMaxBytes) await this.rotate(run);
+        else if (found.isFile() && found.size >= config.containerLogMaxBytes) await this.#rotate(run);
       } catch (error) {
         log.warn('cannot rotate a log', { file: run.logPath, error: messageOf(error) });
       }
   }
 
-  private async rotate({ id, logPath }: ContainerStatus): Promise<void> {
-    const { config, runtime, now } = this.options;
+  async #rotate({ id, logPath }: ContainerStatus): Promise<void> {
+    const { config, runtime, now } = this.#options;
     const directory = path.dirname(logPath);
     const base = path.basename(logPath);
     const { remove, compress } = planRotation(base, await readdir(directory), config.containerLogMaxFiles);

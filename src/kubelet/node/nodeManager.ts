@@ -31,62 +31,66 @@ const RETRY = { firstMs: 200, longestMs: 7_000 };
 const STARTING: NodeEvent = { type: 'Normal', reason: 'Starting', message: 'Starting kubelet.' };
 
 export class NodeManager {
-  private readonly stopping = new AbortController();
-  private loops: Promise<unknown> = Promise.resolve();
-  private node: Stored<V1Node> | undefined;
-  private reportedAt = Number.NEGATIVE_INFINITY;
-  private wake: (() => void) | undefined;
-  private wanted = false;
-  private hasTold = false;
-  /** The uid of the node that the lease names. */
-  private leaseOwner: string | undefined;
-  private reading: Promise<void> | undefined;
+  readonly #options: NodeManagerOptions;
 
-  constructor(private readonly options: NodeManagerOptions) {}
+  readonly #stopping = new AbortController();
+  #loops: Promise<unknown> = Promise.resolve();
+  #node: Stored<V1Node> | undefined;
+  #reportedAt = Number.NEGATIVE_INFINITY;
+  #wake: (() => void) | undefined;
+  #wanted = false;
+  #hasTold = false;
+  /** The uid of the node that the lease names. */
+  #leaseOwner: string | undefined;
+  #reading: Promise<void> | undefined;
+
+  constructor(options: NodeManagerOptions) {
+    this.#options = options;
+  }
 
   start(): void {
-    const { nodeStatusUpdateFrequencyMs, nodeLeaseDurationSeconds } = this.options.config;
-    this.loops = Promise.all([
-      this.repeat('node status', nodeStatusUpdateFrequencyMs, () => this.report()),
-      this.repeat('node lease', nodeLeaseDurationSeconds * 250, () => this.renew()),
+    const { nodeStatusUpdateFrequencyMs, nodeLeaseDurationSeconds } = this.#options.config;
+    this.#loops = Promise.all([
+      this.#repeat('node status', nodeStatusUpdateFrequencyMs, () => this.#report()),
+      this.#repeat('node lease', nodeLeaseDurationSeconds * 250, () => this.#renew()),
     ]);
   }
 
   current(): Stored<V1Node> | undefined {
-    return this.node;
+    return this.#node;
   }
 
   /** Reads the node anew; who asks meanwhile gets the answer of a later request. */
   async readNow(): Promise<void> {
-    await this.reading?.catch(() => {}); // that one began too early for this caller
-    this.reading ??= this.readAgain().finally(() => {
-      this.reading = undefined;
+    await this.#reading?.catch(() => {}); // that one began too early for this caller
+    this.#reading ??= this.#readAgain().finally(() => {
+      this.#reading = undefined;
     });
-    await this.reading;
+    await this.#reading;
   }
 
   /** A watch tells of the node. Answers of requests may be newer: the newest counts. */
   heard(node: Stored<V1Node>): void {
-    const known = this.node;
+    const known = this.#node;
     // Before its registration the node is not known, whatever one of an earlier run says.
     if (known === undefined || !isNewer(node, known)) return;
-    this.node = node;
-    this.tell(node, schedulingEvents(this.options.config.nodeName, known, node));
+    this.#node = node;
+    this.#tell(node, schedulingEvents(this.#options.config.nodeName, known, node));
   }
 
   /** Something changed that the node's status shows: look now. */
   changed(): void {
-    this.wanted = true;
-    this.wake?.();
+    this.#wanted = true;
+    this.#wake?.();
   }
 
   async stop(): Promise<void> {
-    this.stopping.abort(new Error('the kubelet stops'));
-    await this.loops;
+    this.#stopping.abort(new Error('the kubelet stops'));
+    await this.#loops;
   }
 
-  private async repeat(what: string, periodMs: number, work: () => Promise<void>): Promise<void> {
-    const { signal } = this.stopping;
+  async #repeat(what: string, periodMs: number, work: () => Promise<void>): Promise<void> {
+    const { signal } = this.#stopping;
     let failures = 0;
     while (!signal.aborted) {
       let delayMs = periodMs;
@@ -95,80 +99,80 @@ export class NodeManager {
         failures = 0;
       } catch (error) {
         delayMs = Math.min(backOffMs(failures++, RETRY), periodMs);
-        this.options.log.warn(`cannot update the ${what}`, { error: messageOf(error), retryMs: delayMs });
+        this.#options.log.warn(`cannot update the ${what}`, { error: messageOf(error), retryMs: delayMs });
       }
-      await this.pause(delayMs, what === 'node status');
+      await this.#pause(delayMs, what === 'node status');
     }
   }
 
-  private async pause(ms: number, canBeWoken: boolean): Promise<void> {
-    const { signal } = this.stopping;
-    if (canBeWoken && this.wanted) {
-      this.wanted = false;
+  async #pause(ms: number, canBeWoken: boolean): Promise<void> {
+    const { signal } = this.#stopping;
+    if (canBeWoken && this.#wanted) {
+      this.#wanted = false;
       return;
     }
     const woken = canBeWoken
       ? new Promise<void>((resolve) => {
-          this.wake = resolve;
+          this.#wake = resolve;
         })
       : new Promise<never>(() => {});
     const done = new AbortController();
     const either = AbortSignal.any([signal, done.signal]);
     await Promise.race([sleep(ms, either), woken]).catch(() => {});
     done.abort();
-    if (canBeWoken) this.wanted = false;
+    if (canBeWoken) this.#wanted = false;
   }
 
-  private async report(): Promise<void> {
-    const { config, now, describe } = this.options;
-    const known = this.node;
-    const isNew = known === undefined && (await this.register(await describe(undefined)));
-    if (known !== undefined) await this.readAgain();
-    const current = this.node;
+  async #report(): Promise<void> {
+    const { config, now, describe } = this.#options;
+    const known = this.#node;
+    const isNew = known === undefined && (await this.#register(await describe(undefined)));
+    if (known !== undefined) await this.#readAgain();
+    const current = this.#node;
     if (current === undefined) return;
-    this.tell(current, this.hasTold ? [] : [STARTING]);
-    this.hasTold = true;
-    if (known !== undefined) this.tell(current, schedulingEvents(config.nodeName, known, current));
+    this.#tell(current, this.#hasTold ? [] : [STARTING]);
+    this.#hasTold = true;
+    if (known !== undefined) this.#tell(current, schedulingEvents(config.nodeName, known, current));
     const status = withExtended((await describe(current.status.conditions)).status ?? {}, current.status);
-    const due = now() - this.reportedAt >= config.nodeStatusReportFrequencyMs;
+    const due = now() - this.#reportedAt >= config.nodeStatusReportFrequencyMs;
     if (!due && sameStatus(current.status, status)) return;
-    this.node = await this.whileThere((nodes, name) =>
+    this.#node = await this.#whileThere((nodes, name) =>
       nodes.patch(name, 'strategic', patchOf(status), { subresource: 'status' }),
     );
-    this.reportedAt = now();
-    this.tell(this.node, nodeEvents(config.nodeName, isNew ? undefined : current.status, status));
+    this.#reportedAt = now();
+    this.#tell(this.#node, nodeEvents(config.nodeName, isNew ? undefined : current.status, status));
   }
 
-  private tell(node: Stored<V1Node>, events: readonly NodeEvent[]): void {
-    for (const event of events) this.options.events.event({ ...node, kind: 'Node' }, event);
+  #tell(node: Stored<V1Node>, events: readonly NodeEvent[]): void {
+    for (const event of events) this.#options.events.event({ ...node, kind: 'Node' }, event);
   }
 
   /** Others write there, too: a controller that has not heard of the node for long says that its state is not known. */
-  private async readAgain(): Promise<void> {
-    this.node = await this.whileThere((nodes, name) => nodes.get(name));
+  async #readAgain(): Promise<void> {
+    this.#node = await this.#whileThere((nodes, name) => nodes.get(name));
   }
 
-  private async whileThere(
+  async #whileThere(
     work: (nodes: ResourceClient<V1Node>, name: { name: string }) => Promise<Stored<V1Node>>,
   ): Promise<Stored<V1Node>> {
-    const { client, config } = this.options;
+    const { client, config } = this.#options;
     try {
       return await work(client.of(NODES), { name: config.nodeName });
     } catch (error) {
       // Deleted by somebody: the next look registers it again.
-      if (ApiError.is(error, 'NotFound')) this.node = undefined;
+      if (ApiError.is(error, 'NotFound')) this.#node = undefined;
       throw error;
     }
   }
 
   /** Whether it was not there before. */
-  private async register(wanted: V1Node): Promise<boolean> {
-    const { client, config, log } = this.options;
+  async #register(wanted: V1Node): Promise<boolean> {
+    const { client, config, log } = this.#options;
     const nodes = client.of(NODES);
     const name = { name: config.nodeName };
     if (config.registerNode)
       try {
-        this.node = await nodes.create(wanted);
+        this.#node = await nodes.create(wanted);
         log.info('registered the node', name);
         return true;
       } catch (error) {
@@ -177,13 +181,13 @@ export class NodeManager {
     const labels = wanted.metadata?.labels ?? {};
     const existing = await nodes.get(name);
     const stale = Object.entries(labels).some(([key, value]) => existing.metadata.labels?.[key] !== value);
-    this.node =
+    this.#node =
       stale && config.registerNode ? await nodes.patch(name, 'merge', { metadata: { labels } }) : existing;
     return false;
   }
 
-  private async renew(): Promise<void> {
-    const { client, config, now } = this.options;
+  async #renew(): Promise<void> {
+    const { client, config, now } = this.#options;
     const leases = client.of(LEASES);
     const name = { namespace: LEASE_NAMESPACE, name: config.nodeName };
     const spec = {
@@ -191,12 +195,12 @@ export class NodeManager {
       leaseDurationSeconds: config.nodeLeaseDurationSeconds,
       renewTime: apiMicroTime(now()),
     };
-    const uid = this.node?.metadata.uid;
+    const uid = this.#node?.metadata.uid;
     const owner = uid && {
       ownerReferences: [{ apiVersion: 'v1', kind: 'Node', name: config.nodeName, uid }],
     };
     // The first may be written before the node is registered: the next one says whose it is.
-    const metadata = owner && uid !== this.leaseOwner ? { metadata: owner } : {};
+    const metadata = owner && uid !== this.#leaseOwner ? { metadata: owner } : {};
     try {
       await leases.patch(name, 'merge', { ...metadata, spec });
     } catch (error) {
@@ -204,7 +208,7 @@ export class NodeManager {
       const whole = { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', spec };
       await leases.create({ ...whole, metadata: { ...name, ...(owner || {}) } });
     }
-    this.leaseOwner = uid;
+    this.#leaseOwner = uid;
   }
 }
 

@@ -17,19 +17,23 @@ export interface OomWatcherOptions {
 }
 
 export class OomWatcher {
-  private readonly sinceUs = os.uptime() * 1e6;
-  private file: FileHandle | undefined;
-  private timer: NodeJS.Timeout | undefined;
-  private stopped = false;
+  readonly #options: OomWatcherOptions;
 
-  constructor(private readonly options: OomWatcherOptions) {}
+  readonly #sinceUs = os.uptime() * 1e6;
+  #file: FileHandle | undefined;
+  #timer: NodeJS.Timeout | undefined;
+  #stopped = false;
+
+  constructor(options: OomWatcherOptions) {
+    this.#options = options;
+  }
 
   async start(): Promise<void> {
-    const { log, file = '/dev/kmsg' } = this.options;
+    const { log, file = '/dev/kmsg' } = this.#options;
     try {
       // Without waiting: a read that waits would hold one of the few threads of the process for ever.
-      this.file = await open(file, constants.O_RDONLY | constants.O_NONBLOCK);
-      await this.next();
+      this.#file = await open(file, constants.O_RDONLY | constants.O_NONBLOCK);
+      await this.#next();
     } catch (error) {
       log.info('the kernel log cannot be read: out-of-memory kills of the system are not told', {
         error: messageOf(error),
@@ -38,31 +42,31 @@ export class OomWatcher {
   }
 
   async stop(): Promise<void> {
-    this.stopped = true;
-    clearTimeout(this.timer);
-    await this.file?.close();
-    this.file = undefined;
+    this.#stopped = true;
+    clearTimeout(this.#timer);
+    await this.#file?.close();
+    this.#file = undefined;
   }
 
-  private async next(): Promise<void> {
-    await this.drain();
-    if (!this.stopped)
-      this.timer = setTimeout(
+  async #next(): Promise<void> {
+    await this.#drain();
+    if (!this.#stopped)
+      this.#timer = setTimeout(
         () =>
-          void this.next().catch((error: unknown) =>
-            this.options.log.warn('the kernel log ended', { error }),
+          void this.#next().catch((error: unknown) =>
+            this.#options.log.warn('the kernel log ended', { error }),
           ),
         PERIOD_MS,
       );
   }
 
   /** Each read gives one record, until there is none. */
-  private async drain(): Promise<void> {
+  async #drain(): Promise<void> {
     const buffer = Buffer.alloc(RECORD_BYTES);
-    while (!this.stopped && this.file !== undefined) {
+    while (!this.#stopped && this.#file !== undefined) {
       let size: number;
       try {
-        ({ bytesRead: size } = await this.file.read(buffer, 0, buffer.length, null));
+        ({ bytesRead: size } = await this.#file.read(buffer, 0, buffer.length, null));
       } catch (error) {
         const { code } = error as NodeJS.ErrnoException;
         if (code === 'EPIPE') continue; // the oldest records were overwritten before they were read
@@ -71,8 +75,9 @@ export class OomWatcher {
       }
       if (size === 0) return;
       const record = parseRecord(buffer.subarray(0, size).toString());
-      const kill = record === undefined || record.atUs < this.sinceUs ? undefined : parseOomKill(record.text);
-      if (kill !== undefined) this.options.killed(kill);
+      const kill =
+        record === undefined || record.atUs < this.#sinceUs ? undefined : parseOomKill(record.text);
+      if (kill !== undefined) this.#options.killed(kill);
     }
   }
 }

@@ -28,20 +28,28 @@ export interface ResizeOrder {
 }
 
 export class ResizeActuator {
-  constructor(private readonly options: ActuatorOptions) {}
+  readonly #options: ActuatorOptions;
+
+  constructor(options: ActuatorOptions) {
+    this.#options = options;
+  }
 
   async resize({ pod, containers, given, givenWhole, sandboxId }: ResizeOrder): Promise<void> {
-    const { config, runtime, cgroups, machine } = this.options;
+    const { config, runtime, cgroups, machine } = this.#options;
     const group = podCgroup(config.cgroupRoot, pod.spec, pod.metadata.uid);
     const limits = { ...machine(), podPidsLimit: config.podPidsLimit };
     const after = podCgroupResources(pod.spec, limits);
     const before = podCgroupResources(withResources(pod.spec, given, givenWhole), limits);
     const isOurs = config.cgroupsPerQOS && cgroups !== undefined;
-    await this.refuseBelowUse(group, after.memoryLimitBytes, 'pod');
+    await this.#refuseBelowUse(group, after.memoryLimitBytes, 'pod');
     if (isOurs) await cgroups.update(group, larger(before, after));
     for (const { container, id } of containers) {
       const wanted = containerResources(pod.spec, container, machine());
-      await this.refuseBelowUse(`${group}/${id}`, wanted.memoryLimitInBytes, `container "${container.name}"`);
+      await this.#refuseBelowUse(
+        `${group}/${id}`,
+        wanted.memoryLimitInBytes,
+        `container "${container.name}"`,
+      );
       await runtime.updateContainerResources(id, wanted);
     }
     if (isOurs) await cgroups.update(group, after);
@@ -50,9 +58,9 @@ export class ResizeActuator {
       await runtime.updatePodSandboxResources(sandboxId, sandboxResources(after)).catch(() => {});
   }
 
-  private async refuseBelowUse(group: string, limit: number | undefined, what: string): Promise<void> {
+  async #refuseBelowUse(group: string, limit: number | undefined, what: string): Promise<void> {
     if (limit === undefined) return;
-    const used = await this.options.memoryOf(group);
+    const used = await this.#options.memoryOf(group);
     if (used === undefined || used <= limit) return;
     throw new KubeletError(
       'ResizeError',

@@ -18,8 +18,8 @@ export type ResizeAnswer = 'unchanged' | 'granted' | PendingResize;
 
 export class Allocations {
   /** The spec whose resources were last granted: for nearly every pod the very one that it has. */
-  private readonly granted = new Map<string, V1PodSpec>();
-  private readonly waiting = new Map<string, PendingResize>();
+  readonly #granted = new Map<string, V1PodSpec>();
+  readonly #waiting = new Map<string, PendingResize>();
 
   /** A pod that the node has taken. What it was granted before this kubelet began is in its status. */
   take(pod: Pod): void {
@@ -30,12 +30,12 @@ export class Allocations {
       ({ name }) => grantedBefore(statuses.find((status) => status.name === name)),
       grantedBefore(pod.status),
     );
-    this.granted.set(pod.metadata.uid, spec);
+    this.#granted.set(pod.metadata.uid, spec);
   }
 
   /** The pod with the resources that it was granted. */
   of(pod: Pod): Pod {
-    const granted = this.granted.get(pod.metadata.uid);
+    const granted = this.#granted.get(pod.metadata.uid);
     if (granted === undefined || granted === pod.spec) return pod;
     const containers = [...(granted.initContainers ?? []), ...granted.containers];
     const heldBy = (name: string) => {
@@ -44,7 +44,7 @@ export class Allocations {
     };
     const spec = withResources(pod.spec, ({ name }) => heldBy(name), granted.resources);
     if (spec !== pod.spec) return { ...pod, spec };
-    this.granted.set(pod.metadata.uid, spec); // the newest object, so that no older one is held
+    this.#granted.set(pod.metadata.uid, spec); // the newest object, so that no older one is held
     return pod;
   }
 
@@ -52,34 +52,34 @@ export class Allocations {
   resize(pod: Pod, others: readonly Pod[], shortageOf: Shortage): ResizeAnswer {
     const { uid } = pod.metadata;
     if (this.of(pod) === pod || isStatic(pod)) {
-      this.waiting.delete(uid);
+      this.#waiting.delete(uid);
       return 'unchanged';
     }
     const alone = shortageOf(pod, []);
     const failure = alone ?? shortageOf(pod, others);
     if (failure === undefined) {
-      this.granted.set(uid, pod.spec);
-      this.waiting.delete(uid);
+      this.#granted.set(uid, pod.spec);
+      this.#waiting.delete(uid);
       return 'granted';
     }
     const reason = alone === undefined ? ('Deferred' as const) : ('Infeasible' as const);
     const pending = { reason, message: failure.message };
-    this.waiting.set(uid, pending);
+    this.#waiting.set(uid, pending);
     return pending;
   }
 
   pending(uid: string): PendingResize | undefined {
-    return this.waiting.get(uid);
+    return this.#waiting.get(uid);
   }
 
   /** Pods for which the node had no room: asked for again when others may have left. */
   deferred(): readonly string[] {
-    return [...this.waiting].filter(([, { reason }]) => reason === 'Deferred').map(([uid]) => uid);
+    return [...this.#waiting].filter(([, { reason }]) => reason === 'Deferred').map(([uid]) => uid);
   }
 
   forget(uid: string): void {
-    this.granted.delete(uid);
-    this.waiting.delete(uid);
+    this.#granted.delete(uid);
+    this.#waiting.delete(uid);
   }
 }
 

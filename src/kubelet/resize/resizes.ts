@@ -26,27 +26,31 @@ export interface ResizeUnderWay {
 const RETRY_MS = 10_000;
 
 export class Resizes {
-  private readonly underWay = new Map<string, ResizeUnderWay>();
+  readonly #options: ResizesOptions;
 
-  constructor(private readonly options: ResizesOptions) {}
+  readonly #underWay = new Map<string, ResizeUnderWay>();
+
+  constructor(options: ResizesOptions) {
+    this.#options = options;
+  }
 
   of(uid: string): ResizeUnderWay | undefined {
-    return this.underWay.get(uid);
+    return this.#underWay.get(uid);
   }
 
   pending(uid: string): PendingResize | undefined {
-    return this.options.pending(uid);
+    return this.#options.pending(uid);
   }
 
   forget(uid: string): void {
-    this.underWay.delete(uid);
+    this.#underWay.delete(uid);
   }
 
   /** One begins when a container has other resources than its pod was granted. */
   notice(pod: Pod): void {
     const { uid } = pod.metadata;
-    if (!this.underWay.has(uid) && isBeingResized(pod, this.options.statuses.get(pod)))
-      this.underWay.set(uid, {});
+    if (!this.#underWay.has(uid) && isBeingResized(pod, this.#options.statuses.get(pod)))
+      this.#underWay.set(uid, {});
   }
 
   /** Answers when to try again what could not be done. */
@@ -56,7 +60,7 @@ export class Resizes {
     { containersToResize: containers, sandboxId }: Pick<PodActions, 'containersToResize' | 'sandboxId'>,
   ): Promise<number | undefined> {
     if (containers.length === 0 && !isWholeResized(pod, before)) return undefined;
-    const { actuator, statuses, events } = this.options;
+    const { actuator, statuses, events } = this.#options;
     try {
       const given = ({ name }: { readonly name: string }) => statusOf(before, name)?.resources;
       await actuator.resize({ pod, containers, given, givenWhole: before.resources, sandboxId });
@@ -64,7 +68,7 @@ export class Resizes {
       statuses.set(pod, withGiven(pod, statuses.get(pod), containers));
       return undefined;
     } catch (error) {
-      this.underWay.set(pod.metadata.uid, { error: messageOf(error) });
+      this.#underWay.set(pod.metadata.uid, { error: messageOf(error) });
       const message = `Pod resize error: ${messageOf(error)}`;
       events.event(pod, { type: 'Warning', reason: 'ResizeError', message });
       return RETRY_MS;
@@ -74,10 +78,10 @@ export class Resizes {
   /** Over once every container has what its pod was granted. */
   end(pod: Pod, status: V1PodStatus): boolean {
     const { uid } = pod.metadata;
-    if (!this.underWay.has(uid) || isBeingResized(pod, status)) return false;
-    this.underWay.delete(uid);
+    if (!this.#underWay.has(uid) || isBeingResized(pod, status)) return false;
+    this.#underWay.delete(uid);
     const message = `Pod resize completed: ${summaryOf(pod.spec)}`;
-    this.options.events.event(pod, { type: 'Normal', reason: 'ResizeCompleted', message });
+    this.#options.events.event(pod, { type: 'Normal', reason: 'ResizeCompleted', message });
     return true;
   }
 }

@@ -54,98 +54,102 @@ export function socketPath(address: string): string {
 }
 
 class BusConnection implements Bus {
-  private received = Buffer.alloc(0);
-  private serial = 0;
-  private authenticated: ((line: string) => void) | undefined;
-  private readonly waiting = new Map<number, (answer: BusMessage | Error) => void>();
-  private readonly listeners: ((signal: BusMessage) => void)[] = [];
+  readonly #socket: net.Socket;
+
+  #received = Buffer.alloc(0);
+  #serial = 0;
+  #authenticated: ((line: string) => void) | undefined;
+  readonly #waiting = new Map<number, (answer: BusMessage | Error) => void>();
+  readonly #listeners: ((signal: BusMessage) => void)[] = [];
 
   constructor(
-    private readonly socket: net.Socket,
+    socket: net.Socket,
     readonly closed: Promise<void>,
   ) {
+    this.#socket = socket;
+
     let failure: Error | undefined;
     socket.on('error', (error) => {
       failure = error;
     });
     socket.on('data', (piece) => {
-      this.received = Buffer.concat([this.received, piece]);
-      this.read();
+      this.#received = Buffer.concat([this.#received, piece]);
+      this.#read();
     });
-    void closed.then(() => this.end(failure ?? new Error('the connection to the bus was closed')));
+    void closed.then(() => this.#end(failure ?? new Error('the connection to the bus was closed')));
   }
 
   /** As whom the kernel says that we are. */
   async authenticate(): Promise<void> {
     const uid = Buffer.from(String(process.getuid?.() ?? 0)).toString('hex');
-    this.socket.write(`\0AUTH EXTERNAL ${uid}\r\n`);
+    this.#socket.write(`\0AUTH EXTERNAL ${uid}\r\n`);
     const answer = await Promise.race([
       new Promise<string>((resolve) => {
-        this.authenticated = resolve;
+        this.#authenticated = resolve;
       }),
       this.closed.then(() => 'nothing'),
     ]);
     if (!answer.startsWith('OK ')) throw new Error(`the bus did not let us in: ${answer}`);
-    this.socket.write('BEGIN\r\n');
+    this.#socket.write('BEGIN\r\n');
   }
 
   call({ signature = '', body = [], ...method }: Method): Promise<readonly unknown[]> {
-    const serial = ++this.serial;
+    const serial = ++this.#serial;
     const name = `${method.interface}.${method.member}`;
     return new Promise((resolve, reject) => {
       const timer = setTimeout(
-        () => this.settle(serial, new Error(`${name} was not answered in time`)),
+        () => this.#settle(serial, new Error(`${name} was not answered in time`)),
         CALL_TIMEOUT_MS,
       );
-      this.waiting.set(serial, (answer) => {
+      this.#waiting.set(serial, (answer) => {
         clearTimeout(timer);
         if (answer instanceof Error) reject(answer);
         else if (answer.type === ERROR)
           reject(new Error(`${name}: ${answer.errorName}: ${String(answer.body?.[0] ?? '')}`));
         else resolve(answer.body ?? []);
       });
-      this.socket.write(encode({ type: CALL, serial, ...method, signature, body }));
+      this.#socket.write(encode({ type: CALL, serial, ...method, signature, body }));
     });
   }
 
   async listen(rule: string, heard: (signal: BusMessage) => void): Promise<void> {
     await this.call({ ...BROKER, member: 'AddMatch', signature: 's', body: [rule] });
-    this.listeners.push(heard);
+    this.#listeners.push(heard);
   }
 
   close(): void {
-    this.socket.destroy();
+    this.#socket.destroy();
   }
 
-  private read(): void {
+  #read(): void {
     try {
-      if (this.authenticated !== undefined) {
-        const end = this.received.indexOf('\r\n');
+      if (this.#authenticated !== undefined) {
+        const end = this.#received.indexOf('\r\n');
         if (end === -1) return;
-        this.authenticated(this.received.toString('utf8', 0, end));
-        this.authenticated = undefined;
-        this.received = this.received.subarray(end + 2);
+        this.#authenticated(this.#received.toString('utf8', 0, end));
+        this.#authenticated = undefined;
+        this.#received = this.#received.subarray(end + 2);
       }
-      for (let next = decode(this.received); next !== undefined; next = decode(this.received)) {
-        this.received = this.received.subarray(next.length);
-        this.take(next.message);
+      for (let next = decode(this.#received); next !== undefined; next = decode(this.#received)) {
+        this.#received = this.#received.subarray(next.length);
+        this.#take(next.message);
       }
     } catch (error) {
-      this.socket.destroy(error as Error);
+      this.#socket.destroy(error as Error);
     }
   }
 
-  private take(message: BusMessage): void {
-    if (message.type === REPLY || message.type === ERROR) this.settle(message.replySerial ?? 0, message);
-    else if (message.type === SIGNAL) for (const heard of this.listeners) heard(message);
+  #take(message: BusMessage): void {
+    if (message.type === REPLY || message.type === ERROR) this.#settle(message.replySerial ?? 0, message);
+    else if (message.type === SIGNAL) for (const heard of this.#listeners) heard(message);
   }
 
-  private settle(serial: number, answer: BusMessage | Error): void {
-    this.waiting.get(serial)?.(answer);
-    this.waiting.delete(serial);
+  #settle(serial: number, answer: BusMessage | Error): void {
+    this.#waiting.get(serial)?.(answer);
+    this.#waiting.delete(serial);
   }
 
-  private end(why: Error): void {
-    for (const serial of [...this.waiting.keys()]) this.settle(serial, why);
+  #end(why: Error): void {
+    for (const serial of [...this.#waiting.keys()]) this.#settle(serial, why);
   }
 }

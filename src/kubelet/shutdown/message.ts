@@ -101,27 +101,27 @@ export function decode(bytes: Buffer): { readonly message: BusMessage; readonly 
 }
 
 class Writer {
-  private readonly pieces: Buffer[] = [];
+  readonly #pieces: Buffer[] = [];
   length = 0;
 
   align(to: number): void {
-    this.add(Buffer.alloc((to - (this.length % to)) % to));
+    this.#add(Buffer.alloc((to - (this.length % to)) % to));
   }
 
   put(type: string, value: unknown): void {
     this.align(ALIGN[type] ?? 1);
-    if (type === 'y') this.add(Buffer.from([Number(value)]));
-    else if (type === 'g') this.add(Buffer.from([String(value).length, ...Buffer.from(`${value}\0`)]));
+    if (type === 'y') this.#add(Buffer.from([Number(value)]));
+    else if (type === 'g') this.#add(Buffer.from([String(value).length, ...Buffer.from(`${value}\0`)]));
     else if (type === 's' || type === 'o') {
       const text = Buffer.from(`${value}\0`);
-      this.word(text.length - 1);
-      this.add(text);
-    } else if (type === 'i') this.word(Number(value) >>> 0);
-    else if (type === 'u' || type === 'b') this.word(Number(value));
+      this.#word(text.length - 1);
+      this.#add(text);
+    } else if (type === 'i') this.#word(Number(value) >>> 0);
+    else if (type === 'u' || type === 'b') this.#word(Number(value));
     else if (type === 't') {
       const wide = Buffer.alloc(8);
       wide.writeBigUInt64LE(BigInt(value as bigint));
-      this.add(wide);
+      this.#add(wide);
     } else if (type === 'v') {
       const [inner, held] = value as readonly [string, unknown];
       this.put('g', inner);
@@ -130,27 +130,33 @@ class Writer {
   }
 
   bytes(): Buffer {
-    return Buffer.concat(this.pieces);
+    return Buffer.concat(this.#pieces);
   }
 
-  private word(value: number): void {
+  #word(value: number): void {
     const four = Buffer.alloc(4);
     four.writeUInt32LE(value);
-    this.add(four);
+    this.#add(four);
   }
 
-  private add(piece: Buffer): void {
-    this.pieces.push(piece);
+  #add(piece: Buffer): void {
+    this.#pieces.push(piece);
     this.length += piece.length;
   }
 }
 
 class Reader {
+  readonly #bytes: Buffer;
+  readonly #little: boolean;
+
   constructor(
-    private readonly bytes: Buffer,
+    bytes: Buffer,
     public at: number,
-    private readonly little: boolean,
-  ) {}
+    little: boolean,
+  ) {
+    this.#bytes = bytes;
+    this.#little = little;
+  }
 
   /** The body and the header both begin at a multiple of eight, so that the offset in the message serves. */
   align(to: number): void {
@@ -159,14 +165,14 @@ class Reader {
 
   take(type: string): unknown {
     this.align(ALIGN[type] ?? 1);
-    if (type === 'y') return this.bytes[this.at++];
-    if (type === 'g') return this.text(Number(this.take('y')));
-    if (type === 's' || type === 'o') return this.text(this.word());
-    if (type === 'b') return this.word() !== 0;
-    if (type === 'i') return this.word() | 0;
-    if (type === 'u' || type === 'h') return this.word();
+    if (type === 'y') return this.#bytes[this.at++];
+    if (type === 'g') return this.#text(Number(this.take('y')));
+    if (type === 's' || type === 'o') return this.#text(this.#word());
+    if (type === 'b') return this.#word() !== 0;
+    if (type === 'i') return this.#word() | 0;
+    if (type === 'u' || type === 'h') return this.#word();
     if (type === 't' || type === 'x') {
-      const wide = this.little ? this.bytes.readBigUInt64LE(this.at) : this.bytes.readBigUInt64BE(this.at);
+      const wide = this.#little ? this.#bytes.readBigUInt64LE(this.at) : this.#bytes.readBigUInt64BE(this.at);
       this.at += 8;
       return type === 't' ? wide : BigInt.asIntN(64, wide);
     }
@@ -178,14 +184,14 @@ class Reader {
     throw new TypeError(`nobody here reads the type ${type}`);
   }
 
-  private word(): number {
-    const value = this.little ? this.bytes.readUInt32LE(this.at) : this.bytes.readUInt32BE(this.at);
+  #word(): number {
+    const value = this.#little ? this.#bytes.readUInt32LE(this.at) : this.#bytes.readUInt32BE(this.at);
     this.at += 4;
     return value;
   }
 
-  private text(length: number): string {
-    const text = this.bytes.toString('utf8', this.at, this.at + length);
+  #text(length: number): string {
+    const text = this.#bytes.toString('utf8', this.at, this.at + length);
     this.at += length + 1;
     return text;
   }

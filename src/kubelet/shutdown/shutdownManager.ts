@@ -29,39 +29,43 @@ const RECONNECT_MS = 1_000;
 const LOOK_MS = 100;
 
 export class ShutdownManager {
-  private isImminent = false;
-  private lock: InhibitLock | undefined;
-  private readonly stopping = new AbortController();
-  /** One piece of news after the other. */
-  private work = Promise.resolve();
+  readonly #options: ShutdownOptions;
 
-  constructor(private readonly options: ShutdownOptions) {}
+  #isImminent = false;
+  #lock: InhibitLock | undefined;
+  readonly #stopping = new AbortController();
+  /** One piece of news after the other. */
+  #work = Promise.resolve();
+
+  constructor(options: ShutdownOptions) {
+    this.#options = options;
+  }
 
   /** Undefined while the machine stays up. */
   problem(): string | undefined {
-    return this.isImminent ? SHUTTING_DOWN : undefined;
+    return this.#isImminent ? SHUTTING_DOWN : undefined;
   }
 
   start(): void {
-    if (this.options.periods.length > 0) void this.watch();
+    if (this.#options.periods.length > 0) void this.#watch();
   }
 
   stop(): void {
-    this.stopping.abort();
-    this.release();
+    this.#stopping.abort();
+    this.#release();
   }
 
-  private async watch(): Promise<void> {
-    const { signal } = this.stopping;
+  async #watch(): Promise<void> {
+    const { signal } = this.#stopping;
     let told = '';
     while (!signal.aborted) {
       try {
-        await this.watchOnce();
+        await this.#watchOnce();
         told = '';
       } catch (error) {
         // Where there is no logind this goes on for ever: said once.
         if (messageOf(error) !== told)
-          this.options.log.warn('shutdowns of this machine cannot be waited for', {
+          this.#options.log.warn('shutdowns of this machine cannot be waited for', {
             error: messageOf(error),
           });
         told = messageOf(error);
@@ -71,44 +75,44 @@ export class ShutdownManager {
   }
 
   /** Answers when the connection has ended. */
-  private async watchOnce(): Promise<void> {
-    const { logind, periods } = this.options;
+  async #watchOnce(): Promise<void> {
+    const { logind, periods } = this.#options;
     const bus = await openBus(logind.bus);
     const close = () => bus.close();
-    this.stopping.signal.addEventListener('abort', close, { once: true });
+    this.#stopping.signal.addEventListener('abort', close, { once: true });
     try {
       await allowDelay(bus, neededMs(periods), logind.configDir);
       await onShutdown(bus, (isImminent) => {
-        this.work = this.work.then(() => this.take(isImminent));
+        this.#work = this.#work.then(() => this.#take(isImminent));
       });
-      await this.hold();
-      this.options.log.info('shutdowns of this machine wait for its pods', { ms: neededMs(periods) });
+      await this.#hold();
+      this.#options.log.info('shutdowns of this machine wait for its pods', { ms: neededMs(periods) });
       await bus.closed;
     } finally {
-      this.stopping.signal.removeEventListener('abort', close);
+      this.#stopping.signal.removeEventListener('abort', close);
       bus.close();
     }
   }
 
-  private async take(isImminent: boolean): Promise<void> {
-    const { log, tellNode, changed } = this.options;
+  async #take(isImminent: boolean): Promise<void> {
+    const { log, tellNode, changed } = this.#options;
     const what = isImminent ? 'event' : 'cancellation';
     log.info(isImminent ? 'the machine goes down' : 'the machine stays up');
     tellNode('Normal', 'NodeShutdown', `Shutdown manager detected shutdown ${what}`);
-    this.isImminent = isImminent;
+    this.#isImminent = isImminent;
     changed();
     try {
-      if (isImminent) await this.endPods();
-      else await this.hold();
+      if (isImminent) await this.#endPods();
+      else await this.#hold();
     } catch (error) {
       log.error('cannot follow the shutdown of this machine', { error: messageOf(error) });
     } finally {
-      if (isImminent) this.release();
+      if (isImminent) this.#release();
     }
   }
 
-  private async endPods(): Promise<void> {
-    const { periods, pods, workers, isGone, log } = this.options;
+  async #endPods(): Promise<void> {
+    const { periods, pods, workers, isGone, log } = this.#options;
     for (const { graceSeconds, pods: group } of shutdownGroups(periods, pods())) {
       for (const { metadata, spec } of group)
         workers.terminate(metadata.uid, {
@@ -117,21 +121,21 @@ export class ShutdownManager {
         });
       const deadline = Date.now() + graceSeconds * 1000;
       const isOver = () => group.every(({ metadata }) => isGone(metadata.uid));
-      while (!isOver() && Date.now() < deadline && !this.stopping.signal.aborted) await sleep(LOOK_MS);
+      while (!isOver() && Date.now() < deadline && !this.#stopping.signal.aborted) await sleep(LOOK_MS);
       if (!isOver()) log.warn('pods did not end in their time before the shutdown', { graceSeconds });
     }
   }
 
   /** One that was held before is let go only when the new one is there. */
-  private async hold(): Promise<void> {
-    const lock = await inhibitShutdown(this.options.logind.bus);
-    this.release();
-    this.lock = lock;
-    if (this.stopping.signal.aborted) this.release();
+  async #hold(): Promise<void> {
+    const lock = await inhibitShutdown(this.#options.logind.bus);
+    this.#release();
+    this.#lock = lock;
+    if (this.#stopping.signal.aborted) this.#release();
   }
 
-  private release(): void {
-    this.lock?.release();
-    this.lock = undefined;
+  #release(): void {
+    this.#lock?.release();
+    this.#lock = undefined;
   }
 }

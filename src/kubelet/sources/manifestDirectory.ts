@@ -29,37 +29,41 @@ interface Known {
 }
 
 export class ManifestDirectory {
-  private files = new Map<string, Known>();
-  private watcher: FSWatcher | undefined;
-  private timer: NodeJS.Timeout | undefined;
-  private settling: NodeJS.Timeout | undefined;
-  private scanning: Promise<void> = Promise.resolve();
-  private stopped = false;
+  readonly #options: ManifestDirectoryOptions;
 
-  constructor(private readonly options: ManifestDirectoryOptions) {}
+  #files = new Map<string, Known>();
+  #watcher: FSWatcher | undefined;
+  #timer: NodeJS.Timeout | undefined;
+  #settling: NodeJS.Timeout | undefined;
+  #scanning: Promise<void> = Promise.resolve();
+  #stopped = false;
+
+  constructor(options: ManifestDirectoryOptions) {
+    this.#options = options;
+  }
 
   /** Resolves after the first look. */
   async start(): Promise<void> {
     await this.scan();
-    this.timer = setInterval(() => this.scan(), this.options.checkFrequencyMs);
+    this.#timer = setInterval(() => this.scan(), this.#options.checkFrequencyMs);
   }
 
   stop(): void {
-    this.stopped = true;
-    clearInterval(this.timer);
-    clearTimeout(this.settling);
-    this.watcher?.close();
+    this.#stopped = true;
+    clearInterval(this.#timer);
+    clearTimeout(this.#settling);
+    this.#watcher?.close();
   }
 
   /** One look after the other, never two at a time. */
   scan(): Promise<void> {
-    this.scanning = this.scanning.then(() => (this.stopped ? undefined : this.look()));
-    return this.scanning;
+    this.#scanning = this.#scanning.then(() => (this.#stopped ? undefined : this.#look()));
+    return this.#scanning;
   }
 
-  private async look(): Promise<void> {
-    const { directory, log, changed } = this.options;
-    this.watchAgain();
+  async #look(): Promise<void> {
+    const { directory, log, changed } = this.#options;
+    this.#watchAgain();
     let names: string[];
     try {
       names = await readdir(directory);
@@ -76,16 +80,16 @@ export class ManifestDirectory {
     );
     const files = new Map<string, Known>();
     for (const name of manifests.sort()) {
-      const known = await this.read(path.join(directory, name));
+      const known = await this.#read(path.join(directory, name));
       if (known !== undefined) files.set(name, known);
     }
-    this.files = files;
-    changed(this.unique(files));
+    this.#files = files;
+    changed(this.#unique(files));
   }
 
-  private async read(file: string): Promise<Known | undefined> {
-    const { nodeName, now, log } = this.options;
-    const before = this.files.get(path.basename(file));
+  async #read(file: string): Promise<Known | undefined> {
+    const { nodeName, now, log } = this.#options;
+    const before = this.#files.get(path.basename(file));
     let text: string;
     try {
       text = await readRegular(file);
@@ -104,39 +108,39 @@ export class ManifestDirectory {
   }
 
   /** Two files for one pod: the first by name counts. */
-  private unique(files: ReadonlyMap<string, Known>): readonly Pod[] {
+  #unique(files: ReadonlyMap<string, Known>): readonly Pod[] {
     const pods = new Map<string, Pod>();
     for (const [file, { pod }] of files) {
       if (pod === undefined) continue;
       const key = `${pod.metadata.namespace}/${pod.metadata.name}`;
-      if (pods.has(key)) this.options.log.error('two manifests have the same pod', { file, pod: key });
+      if (pods.has(key)) this.#options.log.error('two manifests have the same pod', { file, pod: key });
       else pods.set(key, pod);
     }
     return [...pods.values()];
   }
 
   /** The directory may come into being later, or be replaced: each look makes sure that it is watched. */
-  private watchAgain(): void {
-    if (this.watcher !== undefined) return;
+  #watchAgain(): void {
+    if (this.#watcher !== undefined) return;
     try {
-      const watcher = watch(this.options.directory, () => this.settle());
+      const watcher = watch(this.#options.directory, () => this.#settle());
       const drop = () => {
         watcher.close();
-        this.watcher = undefined;
+        this.#watcher = undefined;
       };
       watcher.on('error', drop);
       watcher.on('close', () => {
-        this.watcher = undefined;
+        this.#watcher = undefined;
       });
-      this.watcher = watcher;
+      this.#watcher = watcher;
     } catch {
       // Not there yet, or no inotify left: the timer looks.
     }
   }
 
-  private settle(): void {
-    clearTimeout(this.settling);
-    this.settling = setTimeout(() => this.scan(), SETTLE_MS);
+  #settle(): void {
+    clearTimeout(this.#settling);
+    this.#settling = setTimeout(() => this.scan(), SETTLE_MS);
   }
 }
 

@@ -20,48 +20,52 @@ const MAX_BYTES = 1 << 20;
 const TIMEOUT_MS = 10_000;
 
 export class ManifestUrl {
-  private timer: NodeJS.Timeout | undefined;
-  private readonly ending = new AbortController();
-  private last = '';
+  readonly #options: ManifestUrlOptions;
 
-  constructor(private readonly options: ManifestUrlOptions) {}
+  #timer: NodeJS.Timeout | undefined;
+  readonly #ending = new AbortController();
+  #last = '';
+
+  constructor(options: ManifestUrlOptions) {
+    this.#options = options;
+  }
 
   /** Resolves after the first look. */
   async start(): Promise<void> {
     await this.look();
-    if (this.ending.signal.aborted) return;
-    this.timer = setTimeout(() => void this.start(), this.options.checkFrequencyMs);
+    if (this.#ending.signal.aborted) return;
+    this.#timer = setTimeout(() => void this.start(), this.#options.checkFrequencyMs);
   }
 
   stop(): void {
-    this.ending.abort();
-    clearTimeout(this.timer);
+    this.#ending.abort();
+    clearTimeout(this.#timer);
   }
 
   async look(): Promise<void> {
-    const { url, nodeName, now, log, changed } = this.options;
+    const { url, nodeName, now, log, changed } = this.#options;
     try {
-      const text = await this.fetch();
-      if (text === this.last) return;
+      const text = await this.#fetch();
+      if (text === this.#last) return;
       const pods = splitManifest(text, safe(url)).map((one) =>
         parseManifest(one, { file: safe(url), source: 'http', nodeName, now: now() }),
       );
-      this.last = text;
+      this.#last = text;
       changed(pods);
     } catch (error) {
-      if (!this.ending.signal.aborted)
+      if (!this.#ending.signal.aborted)
         log.error('cannot read the manifest URL', { url: safe(url), error: messageOf(error) });
     }
   }
 
-  private async fetch(): Promise<string> {
-    const signal = AbortSignal.any([this.ending.signal, AbortSignal.timeout(TIMEOUT_MS)]);
-    const url = new URL(this.options.url);
+  async #fetch(): Promise<string> {
+    const signal = AbortSignal.any([this.#ending.signal, AbortSignal.timeout(TIMEOUT_MS)]);
+    const url = new URL(this.#options.url);
     // A name and a password go into a header: nobody who prints the URL then prints them.
     const given = [url.username, url.password].map(decodeURIComponent).join(':');
     const headers: Record<string, string> =
       given === ':' ? {} : { authorization: `Basic ${Buffer.from(given).toString('base64')}` };
-    const answer = await fetch(safe(this.options.url) + url.search, { signal, headers });
+    const answer = await fetch(safe(this.#options.url) + url.search, { signal, headers });
     if (!answer.ok) throw new KubeletError('InvalidManifest', `the answer is ${answer.status}`);
     const chunks: Uint8Array[] = [];
     let size = 0;

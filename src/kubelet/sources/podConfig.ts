@@ -13,48 +13,51 @@ export interface PodUpdate {
 }
 
 export class PodConfig {
-  private readonly bySource = new Map<PodSourceName, Map<string, Pod>>();
-  private readonly ready = new Set<PodSourceName>();
+  readonly #sources: readonly PodSourceName[];
+  readonly #deliver: (update: PodUpdate) => void;
 
-  constructor(
-    private readonly sources: readonly PodSourceName[],
-    private readonly deliver: (update: PodUpdate) => void,
-  ) {}
+  readonly #bySource = new Map<PodSourceName, Map<string, Pod>>();
+  readonly #ready = new Set<PodSourceName>();
+
+  constructor(sources: readonly PodSourceName[], deliver: (update: PodUpdate) => void) {
+    this.#sources = sources;
+    this.#deliver = deliver;
+  }
 
   /** Everything that the source has. */
   set(source: PodSourceName, pods: readonly Pod[]): void {
-    const before = this.of(source);
+    const before = this.#of(source);
     const after = new Map(pods.map((pod) => [pod.metadata.uid, pod]));
-    this.bySource.set(source, after);
-    for (const update of changes(source, before, after)) this.deliver(update);
-    this.ready.add(source);
+    this.#bySource.set(source, after);
+    for (const update of changes(source, before, after)) this.#deliver(update);
+    this.#ready.add(source);
   }
 
   put(source: PodSourceName, pod: Pod): void {
-    const pods = this.of(source);
+    const pods = this.#of(source);
     const op = changeOf(pods.get(pod.metadata.uid), pod);
-    this.bySource.set(source, pods.set(pod.metadata.uid, pod));
-    if (op !== undefined) this.deliver({ op, source, pods: [pod] });
+    this.#bySource.set(source, pods.set(pod.metadata.uid, pod));
+    if (op !== undefined) this.#deliver({ op, source, pods: [pod] });
   }
 
   remove(source: PodSourceName, uid: string): void {
-    const pod = this.of(source).get(uid);
+    const pod = this.#of(source).get(uid);
     if (pod === undefined) return;
-    this.of(source).delete(uid);
-    this.deliver({ op: 'REMOVE', source, pods: [pod] });
+    this.#of(source).delete(uid);
+    this.#deliver({ op: 'REMOVE', source, pods: [pod] });
   }
 
   markReady(source: PodSourceName): void {
-    this.ready.add(source);
+    this.#ready.add(source);
   }
 
   /** Until every source has spoken, a pod that nobody names may still be somebody's. */
   allReady(): boolean {
-    return this.sources.every((source) => this.ready.has(source));
+    return this.#sources.every((source) => this.#ready.has(source));
   }
 
-  private of(source: PodSourceName): Map<string, Pod> {
-    return this.bySource.get(source) ?? new Map();
+  #of(source: PodSourceName): Map<string, Pod> {
+    return this.#bySource.get(source) ?? new Map();
   }
 }
 

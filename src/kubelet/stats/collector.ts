@@ -46,53 +46,57 @@ interface Disk {
 }
 
 export class StatsCollector {
-  private last: NodeSample | undefined;
-  private taking: Promise<NodeSample> | undefined;
-  private disk: Disk = { rootfs: new Map(), volumes: new Map(), logs: new Map(), imageMount: '' };
-  private diskAt = Number.NEGATIVE_INFINITY;
+  readonly #options: CollectorOptions;
 
-  private readonly trees: TreePort;
+  #last: NodeSample | undefined;
+  #taking: Promise<NodeSample> | undefined;
+  #disk: Disk = { rootfs: new Map(), volumes: new Map(), logs: new Map(), imageMount: '' };
+  #diskAt = Number.NEGATIVE_INFINITY;
 
-  constructor(private readonly options: CollectorOptions) {
-    this.trees = options.trees ?? openTrees();
+  readonly #trees: TreePort;
+
+  constructor(options: CollectorOptions) {
+    this.#options = options;
+
+    this.#trees = options.trees ?? openTrees();
   }
 
   sample(): Promise<NodeSample> {
-    const { now } = this.options;
-    if (this.last !== undefined && now() - this.last.atMs < FRESH_MS) return Promise.resolve(this.last);
-    this.taking ??= this.take().finally(() => {
-      this.taking = undefined;
+    const { now } = this.#options;
+    if (this.#last !== undefined && now() - this.#last.atMs < FRESH_MS) return Promise.resolve(this.#last);
+    this.#taking ??= this.#take().finally(() => {
+      this.#taking = undefined;
     });
-    return this.taking;
+    return this.#taking;
   }
 
   /** A sample that begins now, disks included: for whoever has just freed some. */
   async sampleAnew(): Promise<NodeSample> {
-    await this.taking?.catch(() => {}); // who asked for that one hears of its failure
-    this.diskAt = Number.NEGATIVE_INFINITY;
-    this.last = undefined;
+    await this.#taking?.catch(() => {}); // who asked for that one hears of its failure
+    this.#diskAt = Number.NEGATIVE_INFINITY;
+    this.#last = undefined;
     return this.sample();
   }
 
-  private async take(): Promise<NodeSample> {
-    const { now, config } = this.options;
-    if (now() - this.diskAt >= DISK_PERIOD_MS) {
-      this.diskAt = now();
-      this.disk = await this.lookAtDisks();
+  async #take(): Promise<NodeSample> {
+    const { now, config } = this.#options;
+    if (now() - this.#diskAt >= DISK_PERIOD_MS) {
+      this.#diskAt = now();
+      this.#disk = await this.#lookAtDisks();
     }
-    const { imageMount } = this.disk;
+    const { imageMount } = this.#disk;
     const [pods, systemGroups, machine, fs, imageFs] = await Promise.all([
-      this.samplePods(),
-      this.sampleSystem(),
+      this.#samplePods(),
+      this.#sampleSystem(),
       sampleMachine(),
       filesystem(config.rootDir),
       filesystem(imageMount === '' ? config.rootDir : imageMount).catch(() => filesystem(config.rootDir)),
     ]);
     const atMs = now();
-    const elapsedMs = atMs - (this.last?.atMs ?? atMs);
-    const rated = this.withRates(pods, elapsedMs);
-    const usage = withRate(machine.usage, this.last?.usage, elapsedMs);
-    this.last = {
+    const elapsedMs = atMs - (this.#last?.atMs ?? atMs);
+    const rated = this.#withRates(pods, elapsedMs);
+    const usage = withRate(machine.usage, this.#last?.usage, elapsedMs);
+    this.#last = {
       atMs,
       bootedAtMs: atMs - os.uptime() * 1000,
       ...machine,
@@ -101,16 +105,16 @@ export class StatsCollector {
       imageFs,
       pods: rated,
       systemGroups: systemGroups.map((group) => {
-        const before = this.last?.systemGroups.find(({ name }) => name === group.name);
+        const before = this.#last?.systemGroups.find(({ name }) => name === group.name);
         return { ...group, usage: withRate(group.usage, before?.usage, elapsedMs) };
       }),
     };
-    return this.last;
+    return this.#last;
   }
 
   /** By the names that Kubernetes has for them. What the runtime uses is not known here: it is not ours. */
-  private async sampleSystem(): Promise<readonly GroupSample[]> {
-    const { config, cgroupStats } = this.options;
+  async #sampleSystem(): Promise<readonly GroupSample[]> {
+    const { config, cgroupStats } = this.#options;
     const [pods] = (await cgroupStats?.read([{ group: kubepods(config.cgroupRoot) }])) ?? [];
     const { user, system } = process.cpuUsage();
     const { rss } = process.memoryUsage();
@@ -121,8 +125,8 @@ export class StatsCollector {
     ];
   }
 
-  private withRates(pods: readonly PodSample[], elapsedMs: number): readonly PodSample[] {
-    const before = new Map(this.last?.pods.map((pod) => [pod.uid, pod]));
+  #withRates(pods: readonly PodSample[], elapsedMs: number): readonly PodSample[] {
+    const before = new Map(this.#last?.pods.map((pod) => [pod.uid, pod]));
     return pods.map((pod) => {
       const old = before.get(pod.uid);
       return {
@@ -137,8 +141,8 @@ export class StatsCollector {
   }
 
   /** Every group of every running pod in one crossing: the pod's, its sandbox's with the network, its containers'. */
-  private async samplePods(): Promise<readonly PodSample[]> {
-    const { pods, cache, config, cgroupStats } = this.options;
+  async #samplePods(): Promise<readonly PodSample[]> {
+    const { pods, cache, config, cgroupStats } = this.#options;
     const running = pods
       .all()
       .map((pod) => ({ pod, runtime: cache.get(pod.metadata.uid), group: groupOf(config, pod) }))
@@ -160,20 +164,20 @@ export class StatsCollector {
           image: run.image.image,
           startedAtMs: nanosToMs(run.startedAt),
           usage: take(),
-          rootfs: this.disk.rootfs.get(run.id),
-          logBytes: this.disk.logs.get(run.id),
+          rootfs: this.#disk.rootfs.get(run.id),
+          logBytes: this.#disk.logs.get(run.id),
         }),
       );
       const { uid, name, namespace = 'default' } = pod.metadata;
       const network = sandbox.rxBytes === undefined ? undefined : sandbox;
       const startedAtMs = nanosToMs(readySandbox(runtime)?.createdAt ?? 0n);
-      const volumes = this.disk.volumes.get(uid) ?? [];
+      const volumes = this.#disk.volumes.get(uid) ?? [];
       return { uid, name, namespace, startedAtMs, group, usage, network, containers, volumes };
     });
   }
 
-  private async lookAtDisks(): Promise<Disk> {
-    const { cri, pods, cache, config } = this.options;
+  async #lookAtDisks(): Promise<Disk> {
+    const { cri, pods, cache, config } = this.#options;
     const [layers, info] = await Promise.all([
       cri.runtime.listContainerStats().catch(() => []), // a runtime may be away: its numbers are missing then
       cri.images.imageFsInfo().catch(() => []),
@@ -181,7 +185,7 @@ export class StatsCollector {
     const volumes = new Map<string, PodSample['volumes']>();
     const logs = new Map<string, number>();
     await inParallel(pods.all(), 2, async (pod) => {
-      volumes.set(pod.metadata.uid, await this.emptyDirs(pod));
+      volumes.set(pod.metadata.uid, await this.#emptyDirs(pod));
       for (const [id, size] of await logSizes(config, pod, cache.get(pod.metadata.uid))) logs.set(id, size);
     });
     return {
@@ -193,14 +197,14 @@ export class StatsCollector {
   }
 
   /** Of those on disk: one in memory counts as its pod's memory, and huge pages are counted by the kernel. */
-  private async emptyDirs({ metadata, spec }: Pod): Promise<PodSample['volumes']> {
-    const { config, log } = this.options;
+  async #emptyDirs({ metadata, spec }: Pod): Promise<PodSample['volumes']> {
+    const { config, log } = this.#options;
     const found: PodSample['volumes'][number][] = [];
     for (const { name, emptyDir } of spec.volumes ?? []) {
       if (emptyDir === undefined || (emptyDir.medium ?? '') !== '') continue;
       const dir = volumeDir(config.rootDir, metadata.uid, 'empty-dir', name);
       try {
-        const { usedBytes, inodesUsed, unread } = await this.trees.measure(dir);
+        const { usedBytes, inodesUsed, unread } = await this.#trees.measure(dir);
         if (unread > 0) log.warn('an emptyDir holds more than is counted', { dir, usedBytes, unread });
         found.push({ name, usedBytes, inodesUsed });
       } catch (error) {

@@ -19,74 +19,81 @@ const STATUS_LISTS = {
 } as const;
 
 export class KubeletMetrics {
-  private readonly relists = new Histogram({
+  readonly #around: {
+    readonly nodeName: string;
+    readonly runtimePods: () => readonly RuntimePod[];
+    /** Seconds since 1970. */
+    readonly now?: () => number;
+  };
+
+  readonly #relists = new Histogram({
     name: 'kubelet_pleg_relist_duration_seconds',
     help: 'Duration of a relist.',
     bounds: DURATIONS,
   });
-  private readonly relistGaps = new Histogram({
+  readonly #relistGaps = new Histogram({
     name: 'kubelet_pleg_relist_interval_seconds',
     help: 'Time between the beginnings of two relists.',
     bounds: DURATIONS,
   });
-  private readonly starts = new Histogram({
+  readonly #starts = new Histogram({
     name: 'kubelet_pod_start_total_duration_seconds',
     help: 'From the creation of a pod to the first time it is seen running.',
     bounds: STARTS,
   });
-  private readonly probes = new Counter({
+  readonly #probes = new Counter({
     name: 'prober_probe_total',
     help: 'Cumulative number of a liveness, readiness or startup probe for a container by result.',
   });
-  private readonly evictions = new Counter({ name: 'kubelet_evictions', help: 'Pods evicted by signal.' });
-  private readonly relistErrors = new Counter({
+  readonly #evictions = new Counter({ name: 'kubelet_evictions', help: 'Pods evicted by signal.' });
+  readonly #relistErrors = new Counter({
     name: 'kubelet_pleg_relist_errors_total',
     help: 'Relists that failed.',
   });
-  private readonly terminations = new Counter({
+  readonly #terminations = new Counter({
     name: 'kubelet_terminated_containers_total',
     help: 'Containers that have ended, by exit code and reason.',
   });
-  private readonly ownProcess = processMetrics();
-  private lastRelist: number | undefined;
-  private lastSeen: number | undefined;
+  readonly #ownProcess = processMetrics();
+  #lastRelist: number | undefined;
+  #lastSeen: number | undefined;
 
-  constructor(
-    private readonly around: {
-      readonly nodeName: string;
-      readonly runtimePods: () => readonly RuntimePod[];
-      /** Seconds since 1970. */
-      readonly now?: () => number;
-    },
-  ) {
+  constructor(around: {
+    readonly nodeName: string;
+    readonly runtimePods: () => readonly RuntimePod[];
+    /** Seconds since 1970. */
+    readonly now?: () => number;
+  }) {
+    this.#around = around;
+
     // Told from the start, also before the first observation.
-    for (const histogram of [this.relists, this.relistGaps, this.starts]) histogram.series('');
+    for (const histogram of [this.#relists, this.#relistGaps, this.#starts]) histogram.series('');
   }
 
   relisted(startedMs: number, endedMs: number, succeeded: boolean): void {
     if (!succeeded) {
-      this.relistErrors.add({});
+      this.#relistErrors.add({});
       return;
     }
-    this.relists.observe('', (endedMs - startedMs) / 1000);
-    if (this.lastRelist !== undefined) this.relistGaps.observe('', (startedMs - this.lastRelist) / 1000);
-    this.lastRelist = startedMs;
-    this.lastSeen = this.seconds();
+    this.#relists.observe('', (endedMs - startedMs) / 1000);
+    if (this.#lastRelist !== undefined) this.#relistGaps.observe('', (startedMs - this.#lastRelist) / 1000);
+    this.#lastRelist = startedMs;
+    this.#lastSeen = this.#seconds();
   }
 
   podRuns(createdMs: number, nowMs: number): void {
-    this.starts.observe('', Math.max(0, nowMs - createdMs) / 1000);
+    this.#starts.observe('', Math.max(0, nowMs - createdMs) / 1000);
   }
 
   probed({ metadata }: Pod, container: string, kind: ProbeKind, outcome: string): void {
     const result = { success: 'successful', warning: 'successful', failure: 'failed' }[outcome] ?? 'unknown';
     const { name: pod, namespace = 'default', uid } = metadata;
     const probe_type = kind.charAt(0).toUpperCase() + kind.slice(1);
-    this.probes.add({ container, namespace, pod, pod_uid: uid, probe_type, result });
+    this.#probes.add({ container, namespace, pod, pod_uid: uid, probe_type, result });
   }
 
   evicted(signal: string): void {
-    this.evictions.add({ eviction_signal: signal });
+    this.#evictions.add({ eviction_signal: signal });
   }
 
   /** A pod has another status than before: its containers that have ended meanwhile are counted. */
@@ -96,30 +103,35 @@ export class KubeletMetrics {
         const wasEnded = previous[list]?.some((one) => one.name === name && one.state?.terminated);
         if (state?.terminated === undefined || wasEnded === true) continue;
         const { exitCode, reason = '' } = state.terminated;
-        this.terminations.add({ container_type, exit_code: String(exitCode), reason });
+        this.#terminations.add({ container_type, exit_code: String(exitCode), reason });
       }
   }
 
   forgetPods(isGone: (uid: string) => boolean): void {
-    this.probes.drop((labels) => isGone(labels['pod_uid'] ?? ''));
+    this.#probes.drop((labels) => isGone(labels['pod_uid'] ?? ''));
   }
 
   probesText(): string {
-    return metricsText([this.probes]);
+    return metricsText([this.#probes]);
   }
 
   text(): string {
-    const { relists, relistGaps, starts, evictions, relistErrors, terminations } = this;
+    const relists = this.#relists;
+    const relistGaps = this.#relistGaps;
+    const starts = this.#starts;
+    const evictions = this.#evictions;
+    const relistErrors = this.#relistErrors;
+    const terminations = this.#terminations;
     const counted = [relists, relistGaps, starts, evictions, relistErrors, terminations];
-    return metricsText([...counted, ...this.nodeFamilies(), ...this.relistFamilies(), ...this.ownProcess]);
+    return metricsText([...counted, ...this.#nodeFamilies(), ...this.#relistFamilies(), ...this.#ownProcess]);
   }
 
-  private nodeFamilies(): Gauge[] {
-    const { sandboxes, containers } = this.containerStates();
+  #nodeFamilies(): Gauge[] {
+    const { sandboxes, containers } = this.#containerStates();
     const version = { git_version: KUBELET_VERSION, platform: 'linux' };
     return [
       gauge('kubernetes_build_info', 'The version of this kubelet.', [version, 1]),
-      gauge('kubelet_node_name', 'The name of the node.', [{ node: this.around.nodeName }, 1]),
+      gauge('kubelet_node_name', 'The name of the node.', [{ node: this.#around.nodeName }, 1]),
       gauge('kubelet_running_pods', 'Number of pods that have a running pod sandbox.', ['', sandboxes]),
       gauge(
         'kubelet_running_containers',
@@ -129,9 +141,9 @@ export class KubeletMetrics {
     ];
   }
 
-  private relistFamilies(): Gauge[] {
-    const { lastSeen } = this;
-    const since = lastSeen === undefined ? undefined : this.seconds() - lastSeen;
+  #relistFamilies(): Gauge[] {
+    const lastSeen = this.#lastSeen;
+    const since = lastSeen === undefined ? undefined : this.#seconds() - lastSeen;
     return [
       gauge('kubelet_pleg_last_seen_seconds', 'When a relist was last complete.', ['', lastSeen]),
       gauge(
@@ -142,10 +154,10 @@ export class KubeletMetrics {
     ];
   }
 
-  private containerStates() {
+  #containerStates() {
     const containers = new Map<string, number>();
     let sandboxes = 0;
-    for (const pod of this.around.runtimePods()) {
+    for (const pod of this.#around.runtimePods()) {
       if (pod.sandboxes.some(({ state }) => state === 'SANDBOX_READY')) sandboxes++;
       for (const { state } of pod.containers) {
         const name = state.replace('CONTAINER_', '').toLowerCase();
@@ -155,8 +167,8 @@ export class KubeletMetrics {
     return { sandboxes, containers };
   }
 
-  private seconds(): number {
-    return this.around.now?.() ?? Date.now() / 1000;
+  #seconds(): number {
+    return this.#around.now?.() ?? Date.now() / 1000;
   }
 }
 

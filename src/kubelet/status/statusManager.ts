@@ -43,27 +43,31 @@ const STARTING = new Set(['ContainerCreating', 'PodInitializing']);
 type StatusListener = (pod: Pod, status: V1PodStatus, previous: V1PodStatus) => void;
 
 export class StatusManager {
-  private readonly entries = new Map<string, Entry>();
-  private readonly listeners = new Set<StatusListener>();
-  private readonly gate = makeGate(WRITES_AT_ONCE);
-  private stopped = false;
+  readonly #options: StatusManagerOptions;
 
-  constructor(private readonly options: StatusManagerOptions) {}
+  readonly #entries = new Map<string, Entry>();
+  readonly #listeners = new Set<StatusListener>();
+  readonly #gate = makeGate(WRITES_AT_ONCE);
+  #stopped = false;
+
+  constructor(options: StatusManagerOptions) {
+    this.#options = options;
+  }
 
   /** The newest status of the pod: the one on its way, or the API's. */
   get(pod: Pod): V1PodStatus {
-    return this.entries.get(pod.metadata.uid)?.status ?? pod.status;
+    return this.#entries.get(pod.metadata.uid)?.status ?? pod.status;
   }
 
   known(uid: string): V1PodStatus | undefined {
-    return this.entries.get(uid)?.status;
+    return this.#entries.get(uid)?.status;
   }
 
   set(pod: Pod, status: V1PodStatus): void {
-    const entry = this.entries.get(pod.metadata.uid);
+    const entry = this.#entries.get(pod.metadata.uid);
     const previous = this.get(pod);
     if (entry === undefined)
-      this.entries.set(pod.metadata.uid, {
+      this.#entries.set(pod.metadata.uid, {
         pod,
         status,
         dirty: true,
@@ -77,14 +81,14 @@ export class StatusManager {
       entry.status = status;
       entry.dirty = true;
     }
-    for (const listener of this.listeners) listener(pod, status, previous);
-    if (isStarting(status)) this.flushSoon(pod.metadata.uid);
+    for (const listener of this.#listeners) listener(pod, status, previous);
+    if (isStarting(status)) this.#flushSoon(pod.metadata.uid);
     else this.flush(pod.metadata.uid);
   }
 
   /** The pod itself has changed, such as by being marked for deletion. */
   update(pod: Pod): void {
-    const entry = this.entries.get(pod.metadata.uid);
+    const entry = this.#entries.get(pod.metadata.uid);
     if (entry === undefined) return;
     entry.pod = pod;
     this.flush(pod.metadata.uid);
@@ -92,47 +96,47 @@ export class StatusManager {
 
   /** Compares with the API again: after a foreign change, a new mirror pod, or when a pod has ended. */
   flush(uid: string): void {
-    const entry = this.entries.get(uid);
-    if (entry === undefined || this.stopped) return;
+    const entry = this.#entries.get(uid);
+    if (entry === undefined || this.#stopped) return;
     entry.dirty = true;
     clearTimeout(entry.timer);
     entry.timer = undefined;
-    if (!entry.sending) void this.send(uid, entry);
+    if (!entry.sending) void this.#send(uid, entry);
   }
 
-  private flushSoon(uid: string): void {
-    const entry = this.entries.get(uid);
-    if (entry === undefined || this.stopped || entry.sending) return;
+  #flushSoon(uid: string): void {
+    const entry = this.#entries.get(uid);
+    if (entry === undefined || this.#stopped || entry.sending) return;
     entry.timer ??= setTimeout(() => this.flush(uid), STARTING_MS);
   }
 
   uids(): readonly string[] {
-    return [...this.entries.keys()];
+    return [...this.#entries.keys()];
   }
 
   remove(uid: string): void {
-    clearTimeout(this.entries.get(uid)?.timer);
-    this.entries.delete(uid);
+    clearTimeout(this.#entries.get(uid)?.timer);
+    this.#entries.delete(uid);
   }
 
   on(listener: StatusListener): () => void {
-    this.listeners.add(listener);
-    return () => this.listeners.delete(listener);
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
   }
 
   stop(): void {
-    this.stopped = true;
-    for (const { timer } of this.entries.values()) clearTimeout(timer);
+    this.#stopped = true;
+    for (const { timer } of this.#entries.values()) clearTimeout(timer);
   }
 
-  private async send(uid: string, entry: Entry): Promise<void> {
-    const { client, log } = this.options;
+  async #send(uid: string, entry: Entry): Promise<void> {
+    const { client, log } = this.#options;
     if (client === undefined) return;
     entry.sending = true;
-    while (entry.dirty && !this.stopped && this.entries.get(uid) === entry) {
+    while (entry.dirty && !this.#stopped && this.#entries.get(uid) === entry) {
       entry.dirty = false;
       try {
-        await this.gate(() => this.sendOnce(client, entry));
+        await this.#gate(() => this.#sendOnce(client, entry));
         entry.failures = 0;
       } catch (error) {
         const delayMs = backOffMs(entry.failures++, RETRY);
@@ -141,15 +145,15 @@ export class StatusManager {
           error: messageOf(error),
           retryMs: delayMs,
         });
-        if (!this.stopped) entry.timer = setTimeout(() => this.flush(uid), delayMs);
+        if (!this.#stopped) entry.timer = setTimeout(() => this.flush(uid), delayMs);
         break;
       }
     }
     entry.sending = false;
   }
 
-  private async sendOnce(client: Client, entry: Entry): Promise<void> {
-    const shown = newer(this.options.apiPod(entry.pod), entry.answered);
+  async #sendOnce(client: Client, entry: Entry): Promise<void> {
+    const shown = newer(this.#options.apiPod(entry.pod), entry.answered);
     if (shown === undefined) return;
     const { name, namespace, uid } = shown.metadata;
     const pods = client.of(PODS);
@@ -158,18 +162,19 @@ export class StatusManager {
       if (patch !== undefined)
         entry.answered = await pods.patch({ name, namespace }, 'strategic', patch, { subresource: 'status' });
       const ended =
-        entry.pod.metadata.deletionTimestamp !== undefined && this.options.isFinished(entry.pod.metadata.uid);
+        entry.pod.metadata.deletionTimestamp !== undefined &&
+        this.#options.isFinished(entry.pod.metadata.uid);
       if (ended && shown.metadata.uid === entry.pod.metadata.uid)
         await pods.delete({ name, namespace }, { gracePeriodSeconds: 0, preconditions: { uid } });
     } catch (error) {
       // Gone, or another pod of that name: the source tells the rest.
       if (ApiError.is(error, 'NotFound')) return;
-      if (ApiError.is(error, 'Conflict', 'Invalid') && (await this.isReplaced(client, shown))) return;
+      if (ApiError.is(error, 'Conflict', 'Invalid') && (await this.#isReplaced(client, shown))) return;
       throw error;
     }
   }
 
-  private async isReplaced(client: Client, { metadata }: Pod): Promise<boolean> {
+  async #isReplaced(client: Client, { metadata }: Pod): Promise<boolean> {
     try {
       const { name, namespace } = metadata;
       return (await client.of(PODS).get({ name, namespace })).metadata.uid !== metadata.uid;

@@ -18,24 +18,24 @@ export interface SpdyHandlers {
 }
 
 export class SpdyClient {
-  private rest: Buffer = Buffer.alloc(0);
-  private nextId = 1;
+  #rest: Buffer = Buffer.alloc(0);
+  #nextId = 1;
 
   constructor(readonly socket: Duplex) {}
 
   /** Begins to read; `head` is what came with the answer to the upgrade. */
   listen(handlers: SpdyHandlers, head: Buffer): void {
-    this.socket.on('data', (chunk: Buffer) => this.read(chunk, handlers));
+    this.socket.on('data', (chunk: Buffer) => this.#read(chunk, handlers));
     this.socket.on('error', () => this.socket.destroy());
     this.socket.on('close', () => handlers.closed());
-    if (head.length > 0) this.read(head, handlers);
+    if (head.length > 0) this.#read(head, handlers);
   }
 
   /** Names of headers are in lower case: others are refused. */
   open(headers: Readonly<Record<string, string>>): number {
-    const isFirst = this.nextId === 1;
-    const id = this.nextId;
-    this.nextId += 2;
+    const isFirst = this.#nextId === 1;
+    const id = this.#nextId;
+    this.#nextId += 2;
     const block = storedHeaders(headers, isFirst);
     const frame = Buffer.alloc(HEAD + 10);
     writeControl(frame, SYN_STREAM, 10 + block.length);
@@ -46,15 +46,15 @@ export class SpdyClient {
 
   /** False when the runtime reads slower than it is written to: wait for the socket's drain. */
   send(stream: number, bytes: Buffer): boolean {
-    return this.write(stream, 0, bytes);
+    return this.#write(stream, 0, bytes);
   }
 
   /** No more comes on this stream. */
   end(stream: number): void {
-    this.write(stream, FIN, Buffer.alloc(0));
+    this.#write(stream, FIN, Buffer.alloc(0));
   }
 
-  private write(stream: number, flags: number, bytes: Buffer): boolean {
+  #write(stream: number, flags: number, bytes: Buffer): boolean {
     const head = Buffer.alloc(HEAD);
     head.writeUInt32BE(stream, 0);
     head.writeUInt32BE(bytes.length, 4);
@@ -66,26 +66,26 @@ export class SpdyClient {
     return flowing;
   }
 
-  private read(chunk: Buffer, handlers: SpdyHandlers): void {
-    this.rest = this.rest.length === 0 ? chunk : Buffer.concat([this.rest, chunk]);
-    while (this.rest.length >= HEAD) {
-      const length = this.rest.readUIntBE(5, 3);
-      if (this.rest.length < HEAD + length) return;
-      const head = this.rest.subarray(0, HEAD);
-      const body = this.rest.subarray(HEAD, HEAD + length);
-      this.rest = this.rest.subarray(HEAD + length);
-      if ((head.readUInt16BE() & CONTROL) === 0) this.takeData(head, body, handlers);
-      else this.takeControl(head.readUInt16BE(2), body, handlers);
+  #read(chunk: Buffer, handlers: SpdyHandlers): void {
+    this.#rest = this.#rest.length === 0 ? chunk : Buffer.concat([this.#rest, chunk]);
+    while (this.#rest.length >= HEAD) {
+      const length = this.#rest.readUIntBE(5, 3);
+      if (this.#rest.length < HEAD + length) return;
+      const head = this.#rest.subarray(0, HEAD);
+      const body = this.#rest.subarray(HEAD, HEAD + length);
+      this.#rest = this.#rest.subarray(HEAD + length);
+      if ((head.readUInt16BE() & CONTROL) === 0) this.#takeData(head, body, handlers);
+      else this.#takeControl(head.readUInt16BE(2), body, handlers);
     }
   }
 
-  private takeData(head: Buffer, body: Buffer, handlers: SpdyHandlers): void {
+  #takeData(head: Buffer, body: Buffer, handlers: SpdyHandlers): void {
     const stream = head.readUInt32BE();
     if (body.length > 0) handlers.data(stream, body);
     if (((head[4] ?? 0) & FIN) !== 0) handlers.ended(stream);
   }
 
-  private takeControl(type: number, body: Buffer, handlers: SpdyHandlers): void {
+  #takeControl(type: number, body: Buffer, handlers: SpdyHandlers): void {
     if (type === PING) {
       const frame = Buffer.alloc(HEAD);
       writeControl(frame, PING, body.length);
