@@ -20,6 +20,8 @@ const LOOK_EVERY_MS = 30_000;
 const COMMENT = '-m comment --comment "trellis: traffic of pods"';
 
 export class AcceptedForward {
+  readonly #options: AcceptedForwardOptions;
+
   readonly #interval: NodeJS.Timeout;
   /** Our part of each table as it was printed after it had been written. */
   readonly #written = new Map<IptablesPort, string>();
@@ -27,7 +29,9 @@ export class AcceptedForward {
   #ranges: readonly string[] = [];
   #turn: Promise<void> = Promise.resolve();
 
-  constructor(private readonly options: AcceptedForwardOptions) {
+  constructor(options: AcceptedForwardOptions) {
+    this.#options = options;
+
     this.#interval = setInterval(() => void this.look(), options.lookEveryMs ?? LOOK_EVERY_MS);
     this.#interval.unref();
   }
@@ -41,7 +45,7 @@ export class AcceptedForward {
 
   look(): Promise<void> {
     this.#turn = this.#turn.then(async () => {
-      for (const port of this.options.iptables) await this.#lookAt(port);
+      for (const port of this.#options.iptables) await this.#lookAt(port);
     });
     return this.#turn;
   }
@@ -50,11 +54,11 @@ export class AcceptedForward {
   async stop(): Promise<void> {
     clearInterval(this.#interval);
     await this.#turn;
-    for (const port of this.options.iptables) port.close();
+    for (const port of this.#options.iptables) port.close();
   }
 
   async #lookAt(port: IptablesPort): Promise<void> {
-    const { chain, log } = this.options;
+    const { chain, log } = this.#options;
     try {
       const table = await filterOf(port);
       const ranges = this.#ranges.filter((range) => range.includes(':') === (port.family === 'inet6'));

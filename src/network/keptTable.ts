@@ -20,15 +20,19 @@ const SETTLE_MS = 50;
 const WRITES = 3;
 
 export class KeptTable {
+  readonly #options: KeptTableOptions;
+
   readonly #parts = new Map<string, readonly NftRequest[]>();
-  readonly #closers = new Closers((error) => this.options.log.error('could not end in order', { error }));
+  readonly #closers = new Closers((error) => this.#options.log.error('could not end in order', { error }));
   /** What the table was after our last write. */
   #written = '';
   #turn: Promise<unknown> = Promise.resolve();
   #timer: NodeJS.Timeout | undefined;
   #isStopped = false;
 
-  constructor(private readonly options: KeptTableOptions) {
+  constructor(options: KeptTableOptions) {
+    this.#options = options;
+
     const { nft, lookEveryMs = LOOK_EVERY_MS } = options;
     const watch = nft.watch((events) => {
       if (events.some((event) => this.#concerns(event))) this.#soon();
@@ -61,7 +65,7 @@ export class KeptTable {
     if (event.event === 'lost') return true;
     if (event.event === 'generation') return false;
     const { object } = event;
-    return (object.kind === 'table' ? object.name : object.table) === this.options.name;
+    return (object.kind === 'table' ? object.name : object.table) === this.#options.name;
   }
 
   #soon(): void {
@@ -73,7 +77,7 @@ export class KeptTable {
   }
 
   async #look(): Promise<void> {
-    const { name, log } = this.options;
+    const { name, log } = this.#options;
     if (this.#parts.size === 0 || this.#isStopped) return;
     try {
       if ((await this.#read()) === this.#written) return;
@@ -86,7 +90,7 @@ export class KeptTable {
 
   /** Again where somebody wrote between our commit and our look at it: that may have been to this very table. */
   async #write(requests: readonly NftRequest[]): Promise<void> {
-    const { nft } = this.options;
+    const { nft } = this.#options;
     for (let left = WRITES; left > 0; left--) {
       const before = await nft.generation();
       await nft.commit(requests);
@@ -97,7 +101,7 @@ export class KeptTable {
 
   /** Whoever replaces a rule gives it a new number, so that numbers tell rules apart; elements are told by their keys. */
   async #read(): Promise<string> {
-    const { nft, name: table } = this.options;
+    const { nft, name: table } = this.#options;
     const all = await Promise.all(
       FAMILIES.map(async (family) => {
         const [chains, rules, sets] = await Promise.all([

@@ -47,15 +47,18 @@ interface Watched {
 
 /** Asks once for each device, and again as long as nobody answers. */
 export class OffloadGuard {
+  readonly #offload: OffloadPort;
+  readonly #log: Log;
+
   readonly #watched = new Map<string, Watched>();
   readonly #settled = new Set<string>();
   #running: Promise<void> = Promise.resolve();
   #stopped = false;
 
-  constructor(
-    private readonly offload: OffloadPort,
-    private readonly log: Log,
-  ) {}
+  constructor(offload: OffloadPort, log: Log) {
+    this.#offload = offload;
+    this.#log = log;
+  }
 
   /** What is there now. */
   look(carrier: Carrier): void {
@@ -92,8 +95,8 @@ export class OffloadGuard {
   async #check(device: string, watched: Watched): Promise<void> {
     const isNews = () => this.#watched.get(device) !== watched;
     if (this.#stopped || isNews()) return;
-    const result = await checkOffload(this.offload, watched.carrier).catch((error: unknown) => {
-      this.log.debug('the checksums between nodes could not be looked at', { device, error });
+    const result = await checkOffload(this.#offload, watched.carrier).catch((error: unknown) => {
+      this.#log.debug('the checksums between nodes could not be looked at', { device, error });
       return 'unknown' as const;
     });
     if (this.#stopped || isNews()) return;
@@ -105,7 +108,7 @@ export class OffloadGuard {
     this.#settled.add(device);
     this.#watched.delete(device);
     if (result === 'off')
-      this.log.warn('checksums left to the hardware do not arrive; this device computes them itself', {
+      this.#log.warn('checksums left to the hardware do not arrive; this device computes them itself', {
         device,
       });
   }

@@ -68,8 +68,10 @@ const LIST_EVERY_MS = 30_000;
 const RETRY_MS = { first: 200, most: 10_000 };
 
 export class Overlay {
+  readonly #options: OverlayOptions;
+
   readonly #nodes: Informer<V1Node>;
-  readonly #closers = new Closers((error) => this.options.log.error('could not end in order', { error }));
+  readonly #closers = new Closers((error) => this.#options.log.error('could not end in order', { error }));
   /** What the kernel was last given. */
   readonly #known = new Map<Family, Entries>();
   /** The nodes from which packets are taken, as the kernel was last told. */
@@ -91,7 +93,9 @@ export class Overlay {
   #hasPeers = false;
   #stopped = false;
 
-  constructor(private readonly options: OverlayOptions) {
+  constructor(options: OverlayOptions) {
+    this.#options = options;
+
     const { informers, route, offload, nft, nftTable, log, listEveryMs = LIST_EVERY_MS } = options;
     this.#nodeIps = new Set(options.nodeIps.map((ip) => familyAndText(ip).text));
     this.#carrierTable = new KeptTable({ nft, name: nftTable, log, lookEveryMs: listEveryMs });
@@ -154,7 +158,7 @@ export class Overlay {
       this.#retryMs = RETRY_MS.first;
     } catch (error) {
       this.#isInDoubt = true;
-      this.options.log.warn(`the way to other nodes could not be set; again in ${this.#retryMs} ms`, {
+      this.#options.log.warn(`the way to other nodes could not be set; again in ${this.#retryMs} ms`, {
         error,
       });
       this.#soon(this.#retryMs);
@@ -163,7 +167,7 @@ export class Overlay {
   }
 
   async #sync(): Promise<void> {
-    const { nodeName, nodeIps, backend } = this.options;
+    const { nodeName, nodeIps, backend } = this.#options;
     const own = this.#nodes.get(nodeName);
     // A node without others has nothing to reach, and needs no device.
     if (own === undefined || (this.#nodes.list().length < 2 && !this.#hasPeers)) return;
@@ -177,7 +181,7 @@ export class Overlay {
   }
 
   async #syncSide(own: Stored<V1Node>, ip: string): Promise<OwnSide | undefined> {
-    const { backend, route, devices, clusterCidrs } = this.options;
+    const { backend, route, devices, clusterCidrs } = this.#options;
     const underlay = familyAndText(ip);
     const podCidr = rangeOf(own, underlay.family);
     if (podCidr === undefined) return undefined;
@@ -200,12 +204,12 @@ export class Overlay {
         from: networkAddress(podCidr),
         peers: peers.map((peer) => networkAddress(peer.podCidr)),
       });
-    const { vni = DEFAULT_VNI } = this.options;
+    const { vni = DEFAULT_VNI } = this.#options;
     return { family, underlay: underlay.text, ...(mac === undefined ? {} : { vtep: { vni, mac } }) };
   }
 
   #device(own: Stored<V1Node>, underlay: { family: Family; text: string }, parent: Link, podCidr: string) {
-    const { devices, vni = DEFAULT_VNI, port = VXLAN_PORT, route, backend } = this.options;
+    const { devices, vni = DEFAULT_VNI, port = VXLAN_PORT, route, backend } = this.#options;
     const { family, text: local } = underlay;
     const address = networkAddress(podCidr);
     const mtu = overlayMtu(backend, { mtu: parent.mtu ?? 0, family });
@@ -216,7 +220,7 @@ export class Overlay {
 
   /** Before the way to them: what comes first from a new node is not lost. */
   async #admit(family: Family, own: string, peers: readonly Peer[]): Promise<void> {
-    const { nftTable: table, port = VXLAN_PORT } = this.options;
+    const { nftTable: table, port = VXLAN_PORT } = this.#options;
     const nodes = peers.map(({ underlay }) => underlay).sort();
     const text = [own, ...nodes].join(' ');
     if (this.#carriers.get(family) === text) return;
@@ -225,7 +229,7 @@ export class Overlay {
   }
 
   #peers(family: Family, own: Ground['own']): readonly Peer[] {
-    const { nodeName, backend, vni = DEFAULT_VNI, clusterCidrs, serviceCidrs } = this.options;
+    const { nodeName, backend, vni = DEFAULT_VNI, clusterCidrs, serviceCidrs } = this.#options;
     const others = this.#nodes.list().filter(({ metadata }) => metadata.name !== nodeName);
     const said = others.map((node) => ({ node, peer: peerOf(node, { family, backend, vni }) }));
     const claims = said.flatMap(({ node, peer }) => (typeof peer === 'object' ? [{ node, peer }] : []));
@@ -241,12 +245,12 @@ export class Overlay {
     if ((this.#warned.get(key) ?? '') === why) return;
     this.#warned.set(key, why);
     if (why === '') return;
-    this.options.log.warn('pods of a node cannot be reached', { node: node.metadata.name, why });
-    this.options.refused?.(node, why);
+    this.#options.log.warn('pods of a node cannot be reached', { node: node.metadata.name, why });
+    this.#options.refused?.(node, why);
   }
 
   async #found(side: Side): Promise<Entries> {
-    const { route } = this.options;
+    const { route } = this.#options;
     const { device: dev } = side;
     const family = side.family === 'IPv4' ? 'inet' : 'inet6';
     const [routes, addresses, forwarding] = await Promise.all([
@@ -261,7 +265,7 @@ export class Overlay {
   async #publish(own: Stored<V1Node>, annotations: Record<string, string>): Promise<void> {
     const current = own.metadata.annotations ?? {};
     if (Object.entries(annotations).every(([key, value]) => current[key] === value)) return;
-    const { client, nodeName } = this.options;
+    const { client, nodeName } = this.#options;
     await client.of(NODES).patch({ name: nodeName }, 'merge', { metadata: { annotations } });
   }
 
@@ -279,14 +283,14 @@ export class Overlay {
     if (event.object.kind === 'link') return this.#concernsLink(event.event, event.object);
     return isDrift(event, {
       known: this.#known,
-      clusterCidrs: this.options.clusterCidrs,
+      clusterCidrs: this.#options.clusterCidrs,
       nodeIps: this.#nodeIps,
       deviceAddresses: this.#deviceAddresses,
     });
   }
 
   #concernsLink(event: 'new' | 'delete', link: Link): boolean {
-    const { devices } = this.options;
+    const { devices } = this.#options;
     const isOurs = link.name === devices.IPv4 || link.name === devices.IPv6;
     if (isOurs && event === 'delete') this.#offload?.forget(link.name);
     if (isOurs) return event === 'delete' || link.up !== true;
