@@ -10,13 +10,17 @@ import { flowsTo, mayLeaveStale, staleAmong } from './staleFlows.js';
 export type UdpPorts = ReadonlyMap<string, ServicePort | undefined>;
 
 export class FlowKeeper {
+  readonly #conntrack: ConntrackPort;
+
   readonly #followed = new Map<string, ServicePort>();
   /** Ports whose flows are still to be judged, as they were before. */
   readonly #due = new Map<string, ServicePort | undefined>();
   /** The ranges of services with which all flows were judged last. */
   #judgedWith: readonly string[] | undefined;
 
-  constructor(private readonly conntrack: ConntrackPort) {}
+  constructor(conntrack: ConntrackPort) {
+    this.#conntrack = conntrack;
+  }
 
   /** Of a state about to be written; `changed` are the keys that may differ from the last one. */
   snapshot(state: ProxyState, changed?: ReadonlySet<string>): UdpPorts {
@@ -46,7 +50,7 @@ export class FlowKeeper {
   /** At the start nothing is remembered: whatever goes to a service must go to one of its endpoints, or to nobody. */
   async #judgeAll(serviceCidrs: readonly string[]): Promise<number> {
     if (this.#followed.size === 0 && serviceCidrs.length === 0) return 0;
-    const flows = await this.conntrack.list([{ protocol: 'udp' }]);
+    const flows = await this.#conntrack.list([{ protocol: 'udp' }]);
     return this.#end(staleAmong(flows, { now: this.#followed.values(), serviceCidrs }));
   }
 
@@ -57,10 +61,10 @@ export class FlowKeeper {
     const now = changes.flatMap((change) => change.now ?? []);
     const gone = changes.flatMap((change) => change.before ?? []);
     if (now.length + gone.length === 0) return 0;
-    return this.#end(staleAmong(await this.conntrack.list(flowsTo([...now, ...gone])), { now, gone }));
+    return this.#end(staleAmong(await this.#conntrack.list(flowsTo([...now, ...gone])), { now, gone }));
   }
 
   async #end(filters: ReturnType<typeof staleAmong>): Promise<number> {
-    return filters.length === 0 ? 0 : this.conntrack.delete(filters);
+    return filters.length === 0 ? 0 : this.#conntrack.delete(filters);
   }
 }

@@ -21,6 +21,9 @@ const SYNC = 'kubeproxy_sync_proxy_rules';
 type Endpoint = 'healthz' | 'livez';
 
 export class ProxyMetrics {
+  readonly #mode: () => string;
+  readonly #withoutLocal: () => { readonly internal: number; readonly external: number };
+
   readonly syncSeconds: Observations;
   readonly fullSyncSeconds: Observations;
   readonly partialSyncSeconds: Observations;
@@ -42,9 +45,12 @@ export class ProxyMetrics {
 
   /** Both are asked when the numbers are read. */
   constructor(
-    private readonly mode: () => string,
-    private readonly withoutLocal: () => { readonly internal: number; readonly external: number },
+    mode: () => string,
+    withoutLocal: () => { readonly internal: number; readonly external: number },
   ) {
+    this.#mode = mode;
+    this.#withoutLocal = withoutLocal;
+
     this.syncSeconds = this.#histogram(
       `${SYNC}_duration_seconds`,
       'SyncProxyRules latency in seconds',
@@ -78,7 +84,7 @@ export class ProxyMetrics {
 
   #syncs(): Family[] {
     const { lastSync, lastQueued, changes, pending, failures } = this;
-    const without = this.withoutLocal();
+    const without = this.#withoutLocal();
     return [
       one('gauge', `${SYNC}_last_timestamp_seconds`, 'When the rules were last synced', lastSync / 1000),
       one(
@@ -89,7 +95,7 @@ export class ProxyMetrics {
       ),
       one('counter', `${SYNC}_service_changes_total`, 'Changes of service ports', changes),
       one('gauge', `${SYNC}_service_changes_pending`, 'Changes of service ports not yet synced', pending),
-      one('counter', `${SYNC}_${this.mode()}_sync_failures_total`, 'Syncs that failed', failures),
+      one('counter', `${SYNC}_${this.#mode()}_sync_failures_total`, 'Syncs that failed', failures),
       several(
         'gauge',
         `${SYNC}_no_local_endpoints_total`,

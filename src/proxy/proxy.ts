@@ -44,12 +44,14 @@ const RETRY = { firstMs: 100, longestMs: 30_000 };
 const FLOW_RETRY_MS = 1000;
 
 export class NodeProxy {
+  readonly #options: ProxyOptions;
+
   readonly metrics: ProxyMetrics;
   readonly tracker: Tracker;
   readonly #runner: SyncRunner;
   readonly #flows: FlowKeeper | undefined;
   readonly #refusals = makeRefusals();
-  readonly #closers = new Closers((error) => this.options.log.error('could not end in order', { error }));
+  readonly #closers = new Closers((error) => this.#options.log.error('could not end in order', { error }));
   #first: () => void = () => {};
   readonly #synced = new Promise<void>((resolve) => {
     this.#first = resolve;
@@ -66,7 +68,9 @@ export class NodeProxy {
   /** Ends when what the mode does now has ended. */
   #turn: Promise<unknown> = Promise.resolve();
 
-  constructor(private readonly options: ProxyOptions) {
+  constructor(options: ProxyOptions) {
+    this.#options = options;
+
     const { informers, nodeName, mode, log, conntrack, minSyncPeriodMs = MIN_SYNC_PERIOD_MS } = options;
     this.#flows = conntrack && new FlowKeeper(conntrack);
     this.metrics = new ProxyMetrics(
@@ -113,13 +117,13 @@ export class NodeProxy {
     this.tracker.stop();
     await this.#runner.stop();
     await this.#turn;
-    this.options.mode.close();
-    this.options.conntrack?.close();
+    this.#options.mode.close();
+    this.#options.conntrack?.close();
   }
 
   /** Three ways to learn of what others did: events, cheap looks where there are none, and a whole look now and then. */
   #watch(): void {
-    const { mode, syncPeriodMs = SYNC_PERIOD_MS, glancePeriodMs = GLANCE_PERIOD_MS } = this.options;
+    const { mode, syncPeriodMs = SYNC_PERIOD_MS, glancePeriodMs = GLANCE_PERIOD_MS } = this.#options;
     const unwatch = mode.watch?.(() => this.#repair());
     const glances = keepGlancing({
       mode: { check: () => this.#check(), ...(mode.stamp && { stamp: mode.stamp.bind(mode) }) },
@@ -145,7 +149,7 @@ export class NodeProxy {
 
   /** A mode that cannot tell is taken to be intact. */
   #check(): Promise<boolean> {
-    return this.#inTurn(async () => (await this.options.mode.check?.()) !== false);
+    return this.#inTurn(async () => (await this.#options.mode.check?.()) !== false);
   }
 
   #request(): void {
@@ -157,7 +161,7 @@ export class NodeProxy {
 
   #repair(): void {
     if (!this.#isComplete) return;
-    const { mode, log } = this.options;
+    const { mode, log } = this.#options;
     this.metrics.repairs += 1;
     log.warn('somebody changed the rules; writing them anew', { mode: mode.name });
     mode.forget();
@@ -174,12 +178,12 @@ export class NodeProxy {
     try {
       if (!(await this.#check())) this.#repair();
     } catch (error) {
-      this.options.log.warn('the rules could not be checked', { error });
+      this.#options.log.warn('the rules could not be checked', { error });
     }
   }
 
   async #sync(): Promise<void> {
-    const { mode, log } = this.options;
+    const { mode, log } = this.#options;
     const { tracker, metrics } = this;
     const began = performance.now();
     this.#writingSince = this.#waitingSince ?? began;
@@ -208,7 +212,7 @@ export class NodeProxy {
     const seconds = (performance.now() - began) / 1000;
     this.#measure(seconds, { isFull: changed === undefined, triggers });
     this.#first();
-    this.options.onSynced?.();
+    this.#options.onSynced?.();
     log.debug('rules written', { ports: tracker.state.size, changed: taken.size, seconds });
     if (udp !== undefined) await this.#endFlows(udp);
   }
@@ -218,7 +222,7 @@ export class NodeProxy {
     const { serviceCidrs } = this.tracker;
     if (serviceCidrs.join() === this.#serviceCidrs.join()) return;
     this.#serviceCidrs = serviceCidrs;
-    this.options.mode.setServiceCidrs(serviceCidrs);
+    this.#options.mode.setServiceCidrs(serviceCidrs);
     this.#isFull = true;
   }
 
@@ -235,11 +239,11 @@ export class NodeProxy {
   }
 
   #tellRefused(failed: ReadonlyMap<string, unknown>, synced: ReadonlySet<string> | undefined): void {
-    const { log, informers } = this.options;
+    const { log, informers } = this.#options;
     for (const [key, why] of this.#refusals.after(failed, synced)) {
       log.error('a service port could not be programmed; the others are served', { key, why });
       const service = informers.of(SERVICES).get(key.slice(0, key.indexOf(':')));
-      if (service !== undefined) this.options.refused?.(service, `${key}: ${why}`);
+      if (service !== undefined) this.#options.refused?.(service, `${key}: ${why}`);
     }
   }
 
@@ -247,7 +251,7 @@ export class NodeProxy {
     try {
       this.metrics.flowsEnded += (await this.#flows?.follow(written, this.#serviceCidrs)) ?? 0;
     } catch (error) {
-      this.options.log.error('stale UDP flows could not be ended; trying again', { error });
+      this.#options.log.error('stale UDP flows could not be ended; trying again', { error });
       clearTimeout(this.#flowRetry);
       this.#flowRetry = setTimeout(() => this.#request(), FLOW_RETRY_MS).unref();
     }
