@@ -21,27 +21,31 @@ interface Round {
 }
 
 export class CatchUp {
-  private waiting: Round | undefined;
-  private running: Promise<void> = Promise.resolve();
+  readonly #read: ReadPast;
 
-  constructor(private readonly read: ReadPast) {}
+  #waiting: Round | undefined;
+  #running: Promise<void> = Promise.resolve();
+
+  constructor(read: ReadPast) {
+    this.#read = read;
+  }
 
   /** What follows may begin before `wish.after` and hold changes of other keys. */
   join(wish: PastWish): AsyncIterable<readonly StoreEvent[]> {
-    const round = this.waiting ?? this.open(wish);
+    const round = this.#waiting ?? this.#open(wish);
     round.after = Math.min(round.after, wish.after);
     round.prefix = commonPrefix(round.prefix, wish.prefix);
     return along(round.first);
   }
 
-  private open(wish: PastWish): Round {
+  #open(wish: PastWish): Round {
     let link = makeLink();
     const round: Round = {
       ...wish,
       first: link.promise,
       start: async () => {
         try {
-          for await (const events of this.read({ after: round.after, prefix: round.prefix })) {
+          for await (const events of this.#read({ after: round.after, prefix: round.prefix })) {
             const next = makeLink();
             link.resolve({ events, next: next.promise });
             link = next;
@@ -52,10 +56,10 @@ export class CatchUp {
         }
       },
     };
-    this.waiting = round;
-    this.running = this.running.then(() => {
+    this.#waiting = round;
+    this.#running = this.#running.then(() => {
       // Who comes from now on would miss the beginning.
-      this.waiting = undefined;
+      this.#waiting = undefined;
       return round.start();
     });
     return round;

@@ -14,8 +14,8 @@ interface Watcher extends WatchOptions {
 
 export class WatchHub {
   // Watchers of one prefix get one and the same array: a change to a thousand watchers is filtered once.
-  private readonly watchers = new Map<string, Set<Watcher>>();
-  private readonly catchingUp = new Set<Promise<void>>();
+  readonly #watchers = new Map<string, Set<Watcher>>();
+  readonly #catchingUp = new Set<Promise<void>>();
 
   /**
    * `past` holds at least the changes after `options.after` that were published before this call; it may begin earlier,
@@ -30,55 +30,55 @@ export class WatchHub {
       onProgress: (revision) => options.onProgress?.(revision),
       missed: [],
     };
-    const group = this.watchers.get(options.prefix) ?? new Set();
-    this.watchers.set(options.prefix, group.add(watcher));
-    const caughtUp = this.catchUp(watcher, past).finally(() => this.catchingUp.delete(caughtUp));
-    this.catchingUp.add(caughtUp);
-    return { close: () => this.remove(watcher) };
+    const group = this.#watchers.get(options.prefix) ?? new Set();
+    this.#watchers.set(options.prefix, group.add(watcher));
+    const caughtUp = this.#catchUp(watcher, past).finally(() => this.#catchingUp.delete(caughtUp));
+    this.#catchingUp.add(caughtUp);
+    return { close: () => this.#remove(watcher) };
   }
 
   publish(events: readonly StoreEvent[]): void {
     const newest = events.at(-1)?.revision ?? 0;
-    for (const [prefix, group] of [...this.watchers]) {
+    for (const [prefix, group] of [...this.#watchers]) {
       const matching = events.filter(({ key }) => key.startsWith(prefix));
       for (const watcher of [...group]) {
         if (watcher.missed !== undefined) watcher.missed.push(...matching);
-        else this.deliver(watcher, matching, newest);
+        else this.#deliver(watcher, matching, newest);
       }
     }
   }
 
   /** Ends every watch. */
   fail(error: Error): void {
-    for (const group of [...this.watchers.values()])
-      for (const watcher of [...group]) this.end(watcher, error);
+    for (const group of [...this.#watchers.values()])
+      for (const watcher of [...group]) this.#end(watcher, error);
   }
 
   /** Resolves when nobody reads the past any more. */
   async settled(): Promise<void> {
-    await Promise.all(this.catchingUp);
+    await Promise.all(this.#catchingUp);
   }
 
-  private async catchUp(watcher: Watcher, past: Past): Promise<void> {
+  async #catchUp(watcher: Watcher, past: Past): Promise<void> {
     try {
       // Not in the caller's turn: it has to get its handle before the first event.
       await undefined;
       for await (const events of past) {
-        if (!this.has(watcher)) return;
-        this.deliver(
+        if (!this.#has(watcher)) return;
+        this.#deliver(
           watcher,
           events.filter(({ key }) => key.startsWith(watcher.prefix)),
         );
       }
     } catch (error) {
-      return this.end(watcher, error as Error);
+      return this.#end(watcher, error as Error);
     }
     const missed = watcher.missed ?? [];
     watcher.missed = undefined;
-    this.deliver(watcher, missed, missed.at(-1)?.revision ?? 0);
+    this.#deliver(watcher, missed, missed.at(-1)?.revision ?? 0);
   }
 
-  private deliver(watcher: Watcher, events: readonly StoreEvent[], reached = 0): void {
+  #deliver(watcher: Watcher, events: readonly StoreEvent[], reached = 0): void {
     // A watch may begin at a revision that is committed but not yet published, and the past may reach into what came
     // while it was told.
     const first = events[0];
@@ -86,19 +86,19 @@ export class WatchHub {
       first !== undefined && first.revision <= watcher.after
         ? events.filter(({ revision }) => revision > watcher.after)
         : events;
-    if (!this.has(watcher)) return;
+    if (!this.#has(watcher)) return;
     watcher.after = Math.max(watcher.after, wanted.at(-1)?.revision ?? 0);
     try {
       if (wanted.length > 0) watcher.onEvents(wanted);
-      if (reached >= watcher.after && reached > 0 && this.has(watcher)) watcher.onProgress?.(reached);
+      if (reached >= watcher.after && reached > 0 && this.#has(watcher)) watcher.onProgress?.(reached);
     } catch (error) {
-      this.end(watcher, error as Error);
+      this.#end(watcher, error as Error);
     }
   }
 
-  private end(watcher: Watcher, error: Error): void {
-    if (!this.has(watcher)) return;
-    this.remove(watcher);
+  #end(watcher: Watcher, error: Error): void {
+    if (!this.#has(watcher)) return;
+    this.#remove(watcher);
     try {
       watcher.onError(error);
     } catch {
@@ -106,13 +106,13 @@ export class WatchHub {
     }
   }
 
-  private has(watcher: Watcher): boolean {
-    return this.watchers.get(watcher.prefix)?.has(watcher) === true;
+  #has(watcher: Watcher): boolean {
+    return this.#watchers.get(watcher.prefix)?.has(watcher) === true;
   }
 
-  private remove(watcher: Watcher): void {
-    const group = this.watchers.get(watcher.prefix);
+  #remove(watcher: Watcher): void {
+    const group = this.#watchers.get(watcher.prefix);
     group?.delete(watcher);
-    if (group?.size === 0) this.watchers.delete(watcher.prefix);
+    if (group?.size === 0) this.#watchers.delete(watcher.prefix);
   }
 }

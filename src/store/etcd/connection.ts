@@ -47,15 +47,19 @@ export interface ConnectionOptions {
 export type WatchStream = ClientDuplexStream<{ readonly createRequest: WatchCreate }, WatchResponse>;
 
 export class Connection {
-  private readonly members: readonly Member[];
-  private used = 0;
-  private closed = false;
+  readonly #options: ConnectionOptions;
 
-  constructor(private readonly options: ConnectionOptions) {
+  readonly #members: readonly Member[];
+  #used = 0;
+  #closed = false;
+
+  constructor(options: ConnectionOptions) {
+    this.#options = options;
+
     const { endpoints, tls } = options;
     if (endpoints.length === 0) throw new StoreError('UNAVAILABLE', 'no etcd endpoint was given');
     const parsed = endpoints.map((text) => parseEndpoint(text, tls));
-    this.members = parsed.map(({ url, target, secure }) => ({
+    this.#members = parsed.map(({ url, target, secure }) => ({
       url,
       client: new Client(target, secure ? sslOf(tls) : credentials.createInsecure(), CHANNEL),
     }));
@@ -63,38 +67,38 @@ export class Connection {
 
   /** Tried at every member until one answers or patience ends. */
   async read<M extends keyof Methods>(method: M, request: Methods[M][0]): Promise<Methods[M][1]> {
-    const until = Date.now() + this.options.patienceMs;
+    const until = Date.now() + this.#options.patienceMs;
     for (;;) {
-      const member = this.member();
+      const member = this.#member();
       try {
-        return await this.send(member, method, request);
+        return await this.#send(member, method, request);
       } catch (error) {
-        this.assertOpen();
+        this.#assertOpen();
         const failure = error as ServiceError;
         if (!isPassing(failure)) throw storeErrorOf(failure, member.url);
-        this.leave(member);
+        this.#leave(member);
         if (Date.now() >= until) throw storeErrorOf(failure, member.url);
         // All members once without a pause, then slowly.
-        if (this.used === 0) await sleep(100);
+        if (this.#used === 0) await sleep(100);
       }
     }
   }
 
   /** Sent once: a second time might undo what another writer did in between. */
   async write<M extends keyof Methods>(method: M, request: Methods[M][0]): Promise<Methods[M][1]> {
-    this.assertOpen();
+    this.#assertOpen();
     const isConnected = ({ client }: Member) =>
       client.getChannel().getConnectivityState(true) === connectivityState.READY;
     // What fails before it is sent is known not to have happened: so find a member that answers first.
-    if (!isConnected(this.member())) await this.read('Range', { key: Buffer.of(0), countOnly: true });
-    const member = this.member();
+    if (!isConnected(this.#member())) await this.read('Range', { key: Buffer.of(0), countOnly: true });
+    const member = this.#member();
     try {
-      return await this.send(member, method, request);
+      return await this.#send(member, method, request);
     } catch (error) {
-      this.assertOpen();
+      this.#assertOpen();
       const failure = error as ServiceError;
       if (!isPassing(failure)) throw storeErrorOf(failure, member.url);
-      this.leave(member);
+      this.#leave(member);
       const { message } = storeErrorOf(failure, member.url);
       throw new StoreError('UNAVAILABLE', `${message}; the write may have been made or not`, {
         cause: failure,
@@ -104,41 +108,41 @@ export class Connection {
 
   /** A stream that ends when its member loses touch with the others; the next one goes to another member. */
   watch(): { readonly stream: WatchStream; leave(): void; readonly url: string } {
-    this.assertOpen();
-    const member = this.member();
+    this.#assertOpen();
+    const member = this.#member();
     const { path, requestSerialize, responseDeserialize } = watchMethod();
     const metadata = new Metadata();
     metadata.set('hasleader', 'true');
     const stream = member.client.makeBidiStreamRequest(path, requestSerialize, responseDeserialize, metadata);
-    return { stream, leave: () => this.leave(member), url: member.url };
+    return { stream, leave: () => this.#leave(member), url: member.url };
   }
 
   close(): void {
-    this.closed = true;
-    for (const { client } of this.members) client.close();
+    this.#closed = true;
+    for (const { client } of this.#members) client.close();
   }
 
-  private member(): Member {
-    return this.members[this.used] as Member;
+  #member(): Member {
+    return this.#members[this.#used] as Member;
   }
 
   /** Others may have left it already while this call was under way. */
-  private leave(member: Member): void {
-    if (this.member() === member) this.used = (this.used + 1) % this.members.length;
+  #leave(member: Member): void {
+    if (this.#member() === member) this.#used = (this.#used + 1) % this.#members.length;
   }
 
-  private assertOpen(): void {
-    if (this.closed) throw new StoreError('CLOSED', 'the store is closed');
+  #assertOpen(): void {
+    if (this.#closed) throw new StoreError('CLOSED', 'the store is closed');
   }
 
-  private send<M extends keyof Methods>(
+  #send<M extends keyof Methods>(
     { client }: Member,
     name: M,
     request: Methods[M][0],
   ): Promise<Methods[M][1]> {
-    this.assertOpen();
+    this.#assertOpen();
     const { path, requestSerialize, responseDeserialize } = methodOf(name);
-    const deadline = Date.now() + this.options.timeoutMs;
+    const deadline = Date.now() + this.#options.timeoutMs;
     return new Promise((resolve, reject) => {
       client.makeUnaryRequest(
         path,

@@ -13,28 +13,32 @@ const ZERO = Buffer.of(0);
 export const EVERYTHING: KeyRange = { key: ZERO, rangeEnd: ZERO };
 
 export class Keyspace {
-  private readonly bytes: Buffer;
+  readonly #prefix: string;
 
-  constructor(private readonly prefix: string) {
-    this.bytes = Buffer.from(prefix, 'utf8');
+  readonly #bytes: Buffer;
+
+  constructor(prefix: string) {
+    this.#prefix = prefix;
+
+    this.#bytes = Buffer.from(prefix, 'utf8');
   }
 
   toEtcd(key: string): Buffer {
     if (key === '') throw new RangeError('a key of the store has at least 1 byte');
-    return Buffer.from(this.prefix + key, 'utf8');
+    return Buffer.from(this.#prefix + key, 'utf8');
   }
 
   /** Undefined for a key of somebody else. */
   fromEtcd(key: Buffer): string | undefined {
-    const { length } = this.bytes;
-    if (key.length <= length || key.compare(this.bytes, 0, length, 0, length) !== 0) return undefined;
+    const { length } = this.#bytes;
+    if (key.length <= length || key.compare(this.#bytes, 0, length, 0, length) !== 0) return undefined;
     return key.toString('utf8', length);
   }
 
   /** Keys with the prefix, from behind `after` on if that is given. */
   range(prefix: string, after?: string): KeyRange {
-    const first = Buffer.from(this.prefix + prefix, 'utf8');
-    const behind = after === undefined ? first : Buffer.from(`${this.prefix}${after}\0`, 'utf8');
+    const first = Buffer.from(this.#prefix + prefix, 'utf8');
+    const behind = after === undefined ? first : Buffer.from(`${this.#prefix}${after}\0`, 'utf8');
     const start = Buffer.compare(behind, first) < 0 ? first : behind;
     return { key: start.length === 0 ? ZERO : start, rangeEnd: endOf(first) };
   }

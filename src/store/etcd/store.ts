@@ -75,27 +75,29 @@ function requestOf(write: Write, key: Buffer): RequestOp {
 }
 
 class EtcdStore implements Store {
-  private readonly watches = new Set<EtcdWatch>();
-  private readonly timer: NodeJS.Timeout | undefined;
-  private lastTick: number | undefined;
-  private closed = false;
+  readonly #connection: Connection;
+  readonly #keys: Keyspace;
 
-  constructor(
-    private readonly connection: Connection,
-    private readonly keys: Keyspace,
-    historyMs: number,
-  ) {
-    if (historyMs > 0) this.timer = setInterval(() => void this.forget(), historyMs).unref();
+  readonly #watches = new Set<EtcdWatch>();
+  readonly #timer: NodeJS.Timeout | undefined;
+  #lastTick: number | undefined;
+  #closed = false;
+
+  constructor(connection: Connection, keys: Keyspace, historyMs: number) {
+    this.#connection = connection;
+    this.#keys = keys;
+
+    if (historyMs > 0) this.#timer = setInterval(() => void this.#forget(), historyMs).unref();
   }
 
   async revision(): Promise<number> {
-    const { header } = await this.connection.read('Range', { key: Buffer.of(0), countOnly: true });
+    const { header } = await this.#connection.read('Range', { key: Buffer.of(0), countOnly: true });
     return header.revision;
   }
 
   async get(key: string): Promise<Entry | undefined> {
-    const { kvs } = await this.connection.read('Range', { key: this.keys.toEtcd(key) });
-    return kvs[0] === undefined ? undefined : this.keys.entry(kvs[0]);
+    const { kvs } = await this.#connection.read('Range', { key: this.#keys.toEtcd(key) });
+    return kvs[0] === undefined ? undefined : this.#keys.entry(kvs[0]);
   }
 
   async list({ prefix, limit = 0, after, revision = 0 }: ListOptions): Promise<ListResult> {
@@ -104,14 +106,14 @@ class EtcdStore implements Store {
     let last = after;
     for (;;) {
       const size = limit > 0 ? Math.min(PAGE, limit - entries.length) : PAGE;
-      const page: RangeResponse = await this.connection.read('Range', {
-        ...this.keys.range(prefix, last),
+      const page: RangeResponse = await this.#connection.read('Range', {
+        ...this.#keys.range(prefix, last),
         limit: size,
         revision: at,
       });
       // The first page's moment is that of the whole list.
       if (at === 0) at = page.header.revision;
-      for (const kv of page.kvs) entries.push(this.keys.entry(kv));
+      for (const kv of page.kvs) entries.push(this.#keys.entry(kv));
       last = entries.at(-1)?.key;
       const isDone = !page.more || page.kvs.length === 0 || (limit > 0 && entries.length >= limit);
       if (isDone) return { entries, revision: at, remaining: page.count - page.kvs.length };
@@ -119,19 +121,19 @@ class EtcdStore implements Store {
   }
 
   create(key: string, value: Uint8Array): Promise<number> {
-    return this.commit([{ verb: 'create', key, value }]);
+    return this.#commit([{ verb: 'create', key, value }]);
   }
 
   update(key: string, value: Uint8Array, expected: number): Promise<number> {
-    return this.commit([{ verb: 'update', key, value, expected }]);
+    return this.#commit([{ verb: 'update', key, value, expected }]);
   }
 
   delete(key: string, expected: number): Promise<number> {
-    return this.commit([{ verb: 'delete', key, expected }]);
+    return this.#commit([{ verb: 'delete', key, expected }]);
   }
 
   async transact(writes: readonly (Write | Check)[]): Promise<readonly number[]> {
-    const revision = await this.commit(writes);
+    const revision = await this.#commit(writes);
     return writes.filter(({ verb }) => verb !== 'check').map(() => revision);
   }
 
@@ -139,22 +141,22 @@ class EtcdStore implements Store {
     // etcd itself would wait for a revision that is yet to come, and tells of a forgotten one only later.
     const { after } = options;
     const check = { key: Buffer.of(0), countOnly: true, revision: Math.max(after, 1) };
-    await this.connection.read('Range', check).catch((cause: StoreError) => {
+    await this.#connection.read('Range', check).catch((cause: StoreError) => {
       if (cause.code !== 'COMPACTED' && cause.code !== 'FUTURE') throw cause;
       const what = cause.code === 'FUTURE' ? 'is yet to come' : 'is no longer kept';
       throw new StoreError(cause.code, `revision ${after} ${what}`, { cause });
     });
-    const watch: EtcdWatch = new EtcdWatch(this.connection, this.keys, options, () =>
-      this.watches.delete(watch),
+    const watch: EtcdWatch = new EtcdWatch(this.#connection, this.#keys, options, () =>
+      this.#watches.delete(watch),
     );
-    this.watches.add(watch);
+    this.#watches.add(watch);
     watch.open();
     return { close: () => watch.close() };
   }
 
   async compact(revision: number): Promise<void> {
     try {
-      await this.connection.write('Compact', { revision });
+      await this.#connection.write('Compact', { revision });
     } catch (error) {
       // Somebody else forgot it already.
       if (!(error instanceof StoreError && error.code === 'COMPACTED')) throw error;
@@ -162,20 +164,20 @@ class EtcdStore implements Store {
   }
 
   async close(): Promise<void> {
-    if (this.closed) return;
-    this.closed = true;
-    clearInterval(this.timer);
-    for (const watch of [...this.watches]) watch.end(new StoreError('CLOSED', 'the store is closed'));
-    this.connection.close();
+    if (this.#closed) return;
+    this.#closed = true;
+    clearInterval(this.#timer);
+    for (const watch of [...this.#watches]) watch.end(new StoreError('CLOSED', 'the store is closed'));
+    this.#connection.close();
   }
 
   /** One revision for all. Who was refused is read in the same transaction. */
-  private async commit(writes: readonly (Write | Check)[]): Promise<number> {
+  async #commit(writes: readonly (Write | Check)[]): Promise<number> {
     // etcd counts a key that is not there as revision 0, and nothing may be made of nothing.
     for (const write of writes)
       if (write.verb !== 'create' && write.expected <= 0) throw notAsExpected(write.key, 0, write.expected);
-    const names = writes.map(({ key }) => this.keys.toEtcd(key));
-    const { header, succeeded, responses } = await this.connection.write('Txn', {
+    const names = writes.map(({ key }) => this.#keys.toEtcd(key));
+    const { header, succeeded, responses } = await this.#connection.write('Txn', {
       compare: writes.map((write, at) => compareOf(write, names[at] as Buffer)),
       success: writes.flatMap((write, at) => requestsOf(write, names[at] as Buffer)),
       failure: names.map((key) => ({ requestRange: { key, keysOnly: true } })),
@@ -191,10 +193,10 @@ class EtcdStore implements Store {
   }
 
   /** Forgets what was the past at the last tick, so that at least one whole period is always kept. */
-  private async forget(): Promise<void> {
+  async #forget(): Promise<void> {
     try {
-      if (this.lastTick !== undefined) await this.compact(this.lastTick);
-      this.lastTick = await this.revision();
+      if (this.#lastTick !== undefined) await this.compact(this.#lastTick);
+      this.#lastTick = await this.revision();
     } catch {
       // etcd is away or we are closing; the next tick tries again, and nothing is lost by keeping more.
     }

@@ -27,44 +27,48 @@ export interface LoggedChange extends LogRecord {
 }
 
 export class Snapshot {
-  private readonly transaction: Transaction;
+  readonly #tables: Tables;
 
-  constructor(private readonly tables: Tables) {
+  readonly #transaction: Transaction;
+
+  constructor(tables: Tables) {
+    this.#tables = tables;
+
     // The package reuses a reader for a while: without the reset a commit just made might be missing.
     tables.root.resetReadTxn();
-    this.transaction = tables.root.useReadTransaction();
+    this.#transaction = tables.root.useReadTransaction();
   }
 
   close(): void {
-    this.transaction.done();
+    this.#transaction.done();
   }
 
   get(key: string): Entry | undefined {
-    const bytes = this.read(this.tables.current, keyBytes(key));
+    const bytes = this.#read(this.#tables.current, keyBytes(key));
     return bytes === undefined ? undefined : decodeCurrent(key, bytes);
   }
 
   /** The newest change is never removed from the log, so its key is the newest revision. */
   newest(): number {
-    const options = { reverse: true, limit: 1, transaction: this.transaction };
-    for (const key of this.tables.log.getKeys(options as RangeOptions)) return decodeRevision(key);
+    const options = { reverse: true, limit: 1, transaction: this.#transaction };
+    for (const key of this.#tables.log.getKeys(options as RangeOptions)) return decodeRevision(key);
     return 0;
   }
 
   oldest(): number {
-    for (const key of this.tables.log.getKeys({ limit: 1, transaction: this.transaction }))
+    for (const key of this.#tables.log.getKeys({ limit: 1, transaction: this.#transaction }))
       return decodeRevision(key);
     return 0;
   }
 
   *entries(range: Range): Generator<Entry> {
-    for (const { key, value } of this.tables.current.getRange(this.options(range))) {
+    for (const { key, value } of this.#tables.current.getRange(this.#options(range))) {
       yield decodeCurrent(key.toString('utf8'), value);
     }
   }
 
   count(range: Range): number {
-    return this.tables.current.getKeysCount(this.options(range));
+    return this.#tables.current.getKeysCount(this.#options(range));
   }
 
   *changes(after: number, last = Number.MAX_SAFE_INTEGER): Generator<LoggedChange> {
@@ -72,7 +76,7 @@ export class Snapshot {
       start: encodeRevision(after + 1),
       end: encodeRevision(Math.min(last + 1, Number.MAX_SAFE_INTEGER)),
     };
-    for (const { key, value } of this.tables.log.getRange(this.options(range))) {
+    for (const { key, value } of this.#tables.log.getRange(this.#options(range))) {
       yield { revision: decodeRevision(key), ...decodeLog(value) };
     }
   }
@@ -80,13 +84,13 @@ export class Snapshot {
   /** What the change at this revision replaced. */
   replaced({ revision, key, previous }: LoggedChange): Entry | undefined {
     if (previous === 0) return undefined;
-    const value = this.read(this.tables.undo, encodeRevision(revision));
+    const value = this.#read(this.#tables.undo, encodeRevision(revision));
     if (value === undefined) throw damaged(`the value before revision ${revision} is missing`);
     return { key, value, revision: previous };
   }
 
   replacedBytes({ revision, previous }: LoggedChange): number {
-    return previous === 0 ? 0 : (this.read(this.tables.undo, encodeRevision(revision))?.length ?? 0);
+    return previous === 0 ? 0 : (this.#read(this.#tables.undo, encodeRevision(revision))?.length ?? 0);
   }
 
   /**
@@ -111,7 +115,7 @@ export class Snapshot {
     for (const change of this.changes(after, last)) {
       if (++seen % PIECE === 0) yield [];
       if (!change.key.startsWith(prefix)) continue;
-      const event = this.event(change, nextOf.get(change.revision));
+      const event = this.#event(change, nextOf.get(change.revision));
       piece.push(event);
       bytes += event.value.length + (event.previous?.value.length ?? 0);
       if (piece.length < PIECE && bytes < PIECE_BYTES) continue;
@@ -122,7 +126,7 @@ export class Snapshot {
     if (piece.length > 0) yield piece;
   }
 
-  private event(change: LoggedChange, next: LoggedChange | undefined): StoreEvent {
+  #event(change: LoggedChange, next: LoggedChange | undefined): StoreEvent {
     const { type, key, revision } = change;
     const previous = this.replaced(change);
     const held = type === 'delete' ? previous : next === undefined ? this.get(key) : this.replaced(next);
@@ -130,15 +134,15 @@ export class Snapshot {
     return { type, key, revision, value: held.value, ...(previous === undefined ? {} : { previous }) };
   }
 
-  private read(table: Table, key: Buffer): Buffer | undefined {
-    return table.get(key, { transaction: this.transaction });
+  #read(table: Table, key: Buffer): Buffer | undefined {
+    return table.get(key, { transaction: this.#transaction });
   }
 
-  private options({ start, end }: Range): RangeOptions {
+  #options({ start, end }: Range): RangeOptions {
     return {
       ...(start === undefined ? {} : { start }),
       ...(end === undefined ? {} : { end }),
-      transaction: this.transaction,
+      transaction: this.#transaction,
     };
   }
 }

@@ -9,9 +9,13 @@ const BYTES = 1024 * 1024;
 const SHARE = 1 / 2;
 
 export class SpareRoom {
+  readonly #file: string;
+
   #state: 'none' | 'kept' | 'given up' = 'none';
 
-  constructor(private readonly file: string) {
+  constructor(file: string) {
+    this.#file = file;
+
     this.keep();
   }
 
@@ -25,11 +29,11 @@ export class SpareRoom {
     if (this.#state === 'kept') return;
     try {
       if (this.#freeBytes() * SHARE < BYTES) return;
-      writeFileSync(this.file, Buffer.alloc(BYTES), { mode: 0o600 });
+      writeFileSync(this.#file, Buffer.alloc(BYTES), { mode: 0o600 });
       this.#state = 'kept';
     } catch {
       // Not enough after all, or a file system that does not say: half a file keeps nothing.
-      rmSync(this.file, { force: true });
+      rmSync(this.#file, { force: true });
     }
   }
 
@@ -37,13 +41,13 @@ export class SpareRoom {
   giveUp(): boolean {
     // A write of which the disk took only a part fails as any other: it is the disk that tells.
     if (this.#state !== 'kept' || this.#freeBytes() >= BYTES) return false;
-    rmSync(this.file, { force: true });
+    rmSync(this.#file, { force: true });
     this.#state = 'given up';
     return true;
   }
 
   #freeBytes(): number {
-    const { bavail, bsize } = statfsSync(path.dirname(this.file));
+    const { bavail, bsize } = statfsSync(path.dirname(this.#file));
     return bavail * bsize;
   }
 }

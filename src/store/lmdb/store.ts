@@ -65,94 +65,102 @@ export async function openLmdbStore(options: LmdbStoreOptions): Promise<Store> {
 }
 
 class LmdbStore implements Store {
-  private readonly hub = new WatchHub();
-  private readonly catchUp = new CatchUp((wish) => this.past(wish));
-  private readonly writer: Writer;
-  private readonly compaction: Compaction;
-  private readonly timer: NodeJS.Timeout;
+  readonly #tables: Tables;
+  readonly #pages: ResidentPages;
+  readonly #spare: SpareRoom;
+
+  readonly #hub = new WatchHub();
+  readonly #catchUp = new CatchUp((wish) => this.#past(wish));
+  readonly #writer: Writer;
+  readonly #compaction: Compaction;
+  readonly #timer: NodeJS.Timeout;
   /** Watchers have been told of every change up to this revision. */
-  private published: number;
-  private readonly pasts = new Pasts();
+  #published: number;
+  readonly #pasts = new Pasts();
   /** Resolves when nobody lists an older state. */
-  private lists: Promise<unknown> = Promise.resolve();
-  private trimming = false;
-  private closing: Promise<void> | undefined;
+  #lists: Promise<unknown> = Promise.resolve();
+  #trimming = false;
+  #closing: Promise<void> | undefined;
 
   constructor(
-    private readonly tables: Tables,
-    private readonly pages: ResidentPages,
-    private readonly spare: SpareRoom,
+    tables: Tables,
+    pages: ResidentPages,
+    spare: SpareRoom,
     limits: HistoryLimits & { readonly trimEveryMs: number },
   ) {
-    const newest = this.look((snapshot) => snapshot.newest());
-    this.published = newest;
-    this.writer = new Writer({
-      spare: this.spare,
+    this.#tables = tables;
+    this.#pages = pages;
+    this.#spare = spare;
+
+    const newest = this.#look((snapshot) => snapshot.newest());
+    this.#published = newest;
+    this.#writer = new Writer({
+      spare: this.#spare,
       tables,
       newest,
       now: limits.now,
       onCommit: (events) => {
-        this.pages.changed(events);
-        this.published = events.at(-1)?.revision ?? this.published;
-        this.hub.publish(events);
+        this.#pages.changed(events);
+        this.#published = events.at(-1)?.revision ?? this.#published;
+        this.#hub.publish(events);
         // Not only by the clock: a storm between two ticks must not outgrow the limits by much.
-        if (this.compaction.grew(events)) this.trim();
+        if (this.#compaction.grew(events)) this.#trim();
       },
     });
-    this.compaction = new Compaction(tables, this.writer, limits);
-    this.timer = setInterval(() => this.tick(), limits.trimEveryMs).unref();
+    this.#compaction = new Compaction(tables, this.#writer, limits);
+    this.#timer = setInterval(() => this.#tick(), limits.trimEveryMs).unref();
   }
 
   revision(): number {
-    this.assertOpen();
-    return this.writer.committed;
+    this.#assertOpen();
+    return this.#writer.committed;
   }
 
   async get(key: string): Promise<Entry | undefined> {
-    const entry = this.look((snapshot) => snapshot.get(key));
-    if (entry !== undefined) this.pages.listed([entry]);
+    const entry = this.#look((snapshot) => snapshot.get(key));
+    if (entry !== undefined) this.#pages.listed([entry]);
     return entry;
   }
 
   valueAt(key: string, revision: number): Uint8Array {
-    const value = this.read((snapshot) => {
+    const value = this.#read((snapshot) => {
       const held = snapshot.get(key);
       if (held?.revision === revision) return held.value;
       // A change that is on disk, and not told yet.
-      for (const change of snapshot.changes(this.published))
+      for (const change of snapshot.changes(this.#published))
         if (change.key === key && change.previous === revision) return snapshot.replaced(change)?.value;
       return undefined;
     });
     if (value === undefined) throw damaged(`${key} was not written at revision ${revision}`);
-    this.pages.listed([{ value }]);
+    this.#pages.listed([{ value }]);
     return value;
   }
 
   async list(options: ListOptions): Promise<ListResult> {
     const { revision } = options;
-    const now = this.look((snapshot) =>
+    const now = this.#look((snapshot) =>
       revision === undefined || revision === snapshot.newest() ? listNow(snapshot, options) : undefined,
     );
-    const result = now ?? (await this.listPast(options, revision as number));
-    this.pages.listed(result.entries);
-    this.pages.counted(result.remaining);
+    const result = now ?? (await this.#listPast(options, revision as number));
+    this.#pages.listed(result.entries);
+    this.#pages.counted(result.remaining);
     return result;
   }
 
   create(key: string, value: Uint8Array): Promise<number> {
-    return this.writer.write({ verb: 'create', key, value: Buffer.from(value) });
+    return this.#writer.write({ verb: 'create', key, value: Buffer.from(value) });
   }
 
   update(key: string, value: Uint8Array, expected: number): Promise<number> {
-    return this.writer.write({ verb: 'update', key, value: Buffer.from(value), expected });
+    return this.#writer.write({ verb: 'update', key, value: Buffer.from(value), expected });
   }
 
   delete(key: string, expected: number): Promise<number> {
-    return this.writer.write({ verb: 'delete', key, expected });
+    return this.#writer.write({ verb: 'delete', key, expected });
   }
 
   transact(writes: readonly (Write | Check)[]): Promise<readonly number[]> {
-    return this.writer.transact(
+    return this.#writer.transact(
       writes.map((write) =>
         write.verb === 'delete' || write.verb === 'check'
           ? write
@@ -162,106 +170,106 @@ class LmdbStore implements Store {
   }
 
   async watch(options: WatchOptions): Promise<{ close(): void }> {
-    this.assertOpen();
-    this.assertKept(options.after);
+    this.#assertOpen();
+    this.#assertKept(options.after);
     const { after } = options;
     // Nothing is missed; what is on disk and not told yet is about to be.
-    if (after >= this.published) return this.hub.add(options, []);
-    return this.hub.add(options, this.catchUp.join(options));
+    if (after >= this.#published) return this.#hub.add(options, []);
+    return this.#hub.add(options, this.#catchUp.join(options));
   }
 
   async compact(revision: number): Promise<void> {
-    this.assertOpen();
-    if (revision > this.writer.committed) throw future(revision, this.writer.committed);
-    if (revision > this.compaction.compacted) await this.compaction.to(revision);
+    this.#assertOpen();
+    if (revision > this.#writer.committed) throw future(revision, this.#writer.committed);
+    if (revision > this.#compaction.compacted) await this.#compaction.to(revision);
   }
 
   close(): Promise<void> {
-    this.closing ??= this.shut();
-    return this.closing;
+    this.#closing ??= this.#shut();
+    return this.#closing;
   }
 
-  private async shut(): Promise<void> {
-    clearInterval(this.timer);
-    await this.writer.close();
-    this.hub.fail(new StoreError('CLOSED', 'the store is closed'));
+  async #shut(): Promise<void> {
+    clearInterval(this.#timer);
+    await this.#writer.close();
+    this.#hub.fail(new StoreError('CLOSED', 'the store is closed'));
     // Those who still read the past hold a snapshot, and the file must not be unmapped beneath them.
-    await Promise.all([this.hub.settled(), this.lists]);
-    await this.tables.close();
+    await Promise.all([this.#hub.settled(), this.#lists]);
+    await this.#tables.close();
   }
 
   /** One at a time: a state of the past is carried on by snapshots in their order, and is the largest thing in memory. */
-  private listPast(options: ListOptions, revision: number): Promise<ListResult> {
-    const listed = this.lists.then(async () => {
-      this.assertOpen();
-      this.assertKept(revision);
-      const snapshot = new Snapshot(this.tables);
+  #listPast(options: ListOptions, revision: number): Promise<ListResult> {
+    const listed = this.#lists.then(async () => {
+      this.#assertOpen();
+      this.#assertKept(revision);
+      const snapshot = new Snapshot(this.#tables);
       try {
-        return await this.inPieces(listThen(snapshot, this.pasts.of(options.prefix, revision), options));
+        return await this.#inPieces(listThen(snapshot, this.#pasts.of(options.prefix, revision), options));
       } catch (cause) {
         throw refusal(cause, 'cannot read the store');
       } finally {
         snapshot.close();
-        this.pasts.forgetExcess();
+        this.#pasts.forgetExcess();
       }
     });
-    this.lists = listed.catch(() => {});
+    this.#lists = listed.catch(() => {});
     return listed;
   }
 
-  private async inPieces<T>(work: Generator<void, T>): Promise<T> {
+  async #inPieces<T>(work: Generator<void, T>): Promise<T> {
     for (;;) {
       await new Promise((resolve) => setImmediate(resolve));
-      this.assertOpen();
+      this.#assertOpen();
       const { done, value } = work.next();
       if (done === true) return value;
     }
   }
 
-  private async *past({ after, prefix }: PastWish) {
-    if (this.closing !== undefined) return;
-    this.assertKept(after);
-    const snapshot = new Snapshot(this.tables);
+  async *#past({ after, prefix }: PastWish) {
+    if (this.#closing !== undefined) return;
+    this.#assertKept(after);
+    const snapshot = new Snapshot(this.#tables);
     try {
-      const last = this.writer.committed;
+      const last = this.#writer.committed;
       for (const piece of snapshot.events({ after, last, prefix })) {
-        this.pages.listed(piece);
+        this.#pages.listed(piece);
         if (piece.length > 0) yield piece;
         await new Promise((resolve) => setImmediate(resolve));
-        if (this.closing !== undefined) return;
+        if (this.#closing !== undefined) return;
       }
     } finally {
       snapshot.close();
     }
   }
 
-  private tick(): void {
-    this.spare.keep();
-    this.pasts.forgetIdle();
-    this.pages.release();
-    this.trim();
+  #tick(): void {
+    this.#spare.keep();
+    this.#pasts.forgetIdle();
+    this.#pages.release();
+    this.#trim();
   }
 
-  private trim(): void {
-    if (this.trimming || this.closing !== undefined) return;
-    this.trimming = true;
-    this.compaction
+  #trim(): void {
+    if (this.#trimming || this.#closing !== undefined) return;
+    this.#trimming = true;
+    this.#compaction
       .trim()
       // A full disk also refuses this; the writes that matter say so, and the next tick tries again.
       .catch(() => {})
       .finally(() => {
-        this.trimming = false;
+        this.#trimming = false;
       });
   }
 
-  private look<T>(read: (snapshot: Snapshot) => T): T {
-    this.pages.looked(1);
-    return this.read(read);
+  #look<T>(read: (snapshot: Snapshot) => T): T {
+    this.#pages.looked(1);
+    return this.#read(read);
   }
 
-  private read<T>(read: (snapshot: Snapshot) => T): T {
-    this.assertOpen();
-    const snapshot = new Snapshot(this.tables);
+  #read<T>(read: (snapshot: Snapshot) => T): T {
+    this.#assertOpen();
+    const snapshot = new Snapshot(this.#tables);
     try {
       return read(snapshot);
     } catch (cause) {
@@ -271,13 +279,13 @@ class LmdbStore implements Store {
     }
   }
 
-  private assertOpen(): void {
-    if (this.closing !== undefined) throw new StoreError('CLOSED', 'the store is closed');
+  #assertOpen(): void {
+    if (this.#closing !== undefined) throw new StoreError('CLOSED', 'the store is closed');
   }
 
-  private assertKept(revision: number): void {
-    if (revision > this.writer.assigned) throw future(revision, this.writer.assigned);
-    const { compacted } = this.compaction;
+  #assertKept(revision: number): void {
+    if (revision > this.#writer.assigned) throw future(revision, this.#writer.assigned);
+    const { compacted } = this.#compaction;
     if (revision >= compacted) return;
     throw new StoreError(
       'COMPACTED',

@@ -29,16 +29,20 @@ export interface WriterOptions {
 const BATCH = 1024;
 
 export class Writer {
-  private readonly queue: Waiting[] = [];
-  private readonly chores: (() => Promise<void>)[] = [];
-  private running: Promise<void> | undefined;
-  private closed = false;
+  readonly #options: WriterOptions;
+
+  readonly #queue: Waiting[] = [];
+  readonly #chores: (() => Promise<void>)[] = [];
+  #running: Promise<void> | undefined;
+  #closed = false;
   /** Newest revision whose commit is known. */
   committed: number;
   /** Newest revision given out, perhaps still on its way to disk; readers may see it before its writer hears of it. */
   assigned: number;
 
-  constructor(private readonly options: WriterOptions) {
+  constructor(options: WriterOptions) {
+    this.#options = options;
+
     this.committed = options.newest;
     this.assigned = options.newest;
   }
@@ -51,59 +55,59 @@ export class Writer {
   /** All or none; the values must not change any more. */
   transact(writes: readonly (Write | Check)[]): Promise<readonly number[]> {
     return new Promise((resolve, reject) => {
-      if (this.closed) return reject(new StoreError('CLOSED', 'the store is closed'));
+      if (this.#closed) return reject(new StoreError('CLOSED', 'the store is closed'));
       for (const { key } of writes) keyBytes(key);
-      this.queue.push({ writes, resolve, reject });
-      this.start();
+      this.#queue.push({ writes, resolve, reject });
+      this.#start();
     });
   }
 
   /** Runs between two commits: for writes that are not changes, such as compaction. */
   between(chore: () => Promise<void>): Promise<void> {
     return new Promise((resolve, reject) => {
-      if (this.closed) return reject(new StoreError('CLOSED', 'the store is closed'));
-      this.chores.push(() => chore().then(resolve, reject));
-      this.start();
+      if (this.#closed) return reject(new StoreError('CLOSED', 'the store is closed'));
+      this.#chores.push(() => chore().then(resolve, reject));
+      this.#start();
     });
   }
 
   /** Refuses new writes; resolves when those under way are answered. */
   async close(): Promise<void> {
-    this.closed = true;
-    await this.running;
+    this.#closed = true;
+    await this.#running;
   }
 
-  private start(): void {
-    this.running ??= this.drain();
+  #start(): void {
+    this.#running ??= this.#drain();
   }
 
-  private async drain(): Promise<void> {
+  async #drain(): Promise<void> {
     // Whatever else this turn of the event loop brings comes along.
     await new Promise((resolve) => setImmediate(resolve));
     let tell = nothing;
-    while (this.queue.length > 0 || this.chores.length > 0) {
-      const settling = this.queue.length > 0 ? this.commit(this.queue.splice(0, BATCH)) : nothing;
+    while (this.#queue.length > 0 || this.#chores.length > 0) {
+      const settling = this.#queue.length > 0 ? this.#commit(this.#queue.splice(0, BATCH)) : nothing;
       // Those of the batch before are told while the disk works on this one.
       tell();
       tell = await settling;
       // One chore after each batch: a long compaction never holds writes up for more than one of its steps.
-      const chore = this.chores.shift();
+      const chore = this.#chores.shift();
       if (chore === undefined) continue;
       tell();
       tell = nothing;
       await chore();
     }
     // In the turn of the last look at the queue: a write that comes later finds nobody running and starts again.
-    this.running = undefined;
+    this.#running = undefined;
     tell();
   }
 
   /** On a full disk deletions alone go on, in the room that was kept for them. */
-  private async commit(batch: readonly Waiting[]): Promise<() => void> {
-    const { spare } = this.options;
+  async #commit(batch: readonly Waiting[]): Promise<() => void> {
+    const { spare } = this.#options;
     if (spare.isGivenUp) spare.keep();
     if (!spare.isGivenUp) {
-      const outcome = await this.tryCommit(batch);
+      const outcome = await this.#tryCommit(batch);
       if (outcome.tell !== undefined) return outcome.tell;
       const deletions = batch.filter(isDeletion);
       if (deletions.length === 0 || !spare.giveUp()) {
@@ -111,7 +115,7 @@ export class Writer {
       }
     }
     const others = batch.filter((waiting) => !isDeletion(waiting));
-    const { tell, cause } = await this.tryCommit(batch.filter(isDeletion));
+    const { tell, cause } = await this.#tryCommit(batch.filter(isDeletion));
     return () => {
       if (tell === undefined) refuse(batch.filter(isDeletion), cause);
       else tell();
@@ -120,10 +124,10 @@ export class Writer {
   }
 
   /** Resolves when the batch is on disk, with what tells watchers and writers so, or with why nothing of it is. */
-  private async tryCommit(
+  async #tryCommit(
     batch: readonly Waiting[],
   ): Promise<{ readonly tell?: () => void; readonly cause?: unknown }> {
-    const { tables, onCommit } = this.options;
+    const { tables, onCommit } = this.#options;
     try {
       const outcomes = decide(
         tables,
@@ -134,7 +138,7 @@ export class Writer {
       const newest = this.committed + events.length;
       if (events.length > 0) {
         this.assigned = newest;
-        await commit(tables, () => this.put(events));
+        await commit(tables, () => this.#put(events));
         this.committed = newest;
       }
       const tell = () => {
@@ -151,8 +155,8 @@ export class Writer {
     }
   }
 
-  private put(events: readonly StoreEvent[]): void {
-    const { tables, now } = this.options;
+  #put(events: readonly StoreEvent[]): void {
+    const { tables, now } = this.#options;
     const timeMs = now();
     for (const { type, key, revision, value, previous } of events) {
       const name = keyBytes(key);

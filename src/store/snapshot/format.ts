@@ -26,8 +26,8 @@ export interface SnapshotEnd {
 }
 
 export class SnapshotEncoder {
-  private readonly hash = createHash('sha256');
-  private keys = 0;
+  readonly #hash = createHash('sha256');
+  #keys = 0;
 
   header({ revision, timeMs }: SnapshotHeader): Buffer {
     const bytes = Buffer.alloc(HEADER_BYTES);
@@ -35,24 +35,24 @@ export class SnapshotEncoder {
     bytes.writeUInt32BE(FORMAT, MAGIC.length);
     bytes.writeBigUInt64BE(BigInt(revision), MAGIC.length + 4);
     bytes.writeBigUInt64BE(BigInt(Math.trunc(timeMs)), MAGIC.length + 12);
-    return this.counted(bytes);
+    return this.#counted(bytes);
   }
 
   entries(entries: readonly Entry[]): Buffer {
-    this.keys += entries.length;
-    return this.counted(Buffer.concat(entries.flatMap(recordOf)));
+    this.#keys += entries.length;
+    return this.#counted(Buffer.concat(entries.flatMap(recordOf)));
   }
 
   end(): { readonly bytes: Buffer; readonly end: SnapshotEnd } {
     const bytes = Buffer.alloc(1 + 8);
     bytes[0] = END;
-    bytes.writeBigUInt64BE(BigInt(this.keys), 1);
-    const hash = this.hash.update(bytes).digest();
-    return { bytes: Buffer.concat([bytes, hash]), end: { keys: this.keys, hash: hash.toString('hex') } };
+    bytes.writeBigUInt64BE(BigInt(this.#keys), 1);
+    const hash = this.#hash.update(bytes).digest();
+    return { bytes: Buffer.concat([bytes, hash]), end: { keys: this.#keys, hash: hash.toString('hex') } };
   }
 
-  private counted(bytes: Buffer): Buffer {
-    this.hash.update(bytes);
+  #counted(bytes: Buffer): Buffer {
+    this.#hash.update(bytes);
     return bytes;
   }
 }
@@ -70,25 +70,25 @@ function recordOf({ key, value, revision }: Entry): Buffer[] {
 /** Fed with the file's bytes piece by piece; throws DAMAGED or NEWER_SCHEMA at the first thing that is wrong. */
 export class SnapshotDecoder {
   header: SnapshotHeader | undefined;
-  private readonly hash: Hash = createHash('sha256');
-  private waiting: Buffer = Buffer.alloc(0);
-  private keys = 0;
-  private ended: SnapshotEnd | undefined;
+  readonly #hash: Hash = createHash('sha256');
+  #waiting: Buffer = Buffer.alloc(0);
+  #keys = 0;
+  #ended: SnapshotEnd | undefined;
 
   /** The entries that are complete with this piece. */
   push(piece: Buffer): Entry[] {
-    this.waiting = this.waiting.length === 0 ? piece : Buffer.concat([this.waiting, piece]);
-    if (this.header === undefined && !this.takeHeader()) return [];
+    this.#waiting = this.#waiting.length === 0 ? piece : Buffer.concat([this.#waiting, piece]);
+    if (this.header === undefined && !this.#takeHeader()) return [];
     const entries: Entry[] = [];
-    while (this.waiting.length > 0) {
-      if (this.ended !== undefined) throw bad('there is something after its end');
-      const tag = this.waiting[0];
+    while (this.#waiting.length > 0) {
+      if (this.#ended !== undefined) throw bad('there is something after its end');
+      const tag = this.#waiting[0];
       if (tag === END) {
-        if (!this.takeEnd()) break;
+        if (!this.#takeEnd()) break;
         continue;
       }
       if (tag !== RECORD) throw bad('a record makes no sense');
-      const entry = this.takeRecord();
+      const entry = this.#takeRecord();
       if (entry === undefined) break;
       entries.push(entry);
     }
@@ -96,17 +96,17 @@ export class SnapshotDecoder {
   }
 
   finish(): SnapshotHeader & SnapshotEnd {
-    if (this.header === undefined && this.waiting.length < MAGIC.length)
+    if (this.header === undefined && this.#waiting.length < MAGIC.length)
       throw bad('it is no snapshot of Trellis');
-    if (this.header === undefined || this.ended === undefined) throw bad('it is cut off');
-    return { ...this.header, ...this.ended };
+    if (this.header === undefined || this.#ended === undefined) throw bad('it is cut off');
+    return { ...this.header, ...this.#ended };
   }
 
-  private takeHeader(): boolean {
-    const seen = Math.min(this.waiting.length, MAGIC.length);
-    if (this.waiting.compare(MAGIC, 0, seen, 0, seen) !== 0) throw bad('it is no snapshot of Trellis');
-    if (this.waiting.length < HEADER_BYTES) return false;
-    const bytes = this.take(HEADER_BYTES);
+  #takeHeader(): boolean {
+    const seen = Math.min(this.#waiting.length, MAGIC.length);
+    if (this.#waiting.compare(MAGIC, 0, seen, 0, seen) !== 0) throw bad('it is no snapshot of Trellis');
+    if (this.#waiting.length < HEADER_BYTES) return false;
+    const bytes = this.#take(HEADER_BYTES);
     const format = bytes.readUInt32BE(MAGIC.length);
     if (format !== FORMAT) {
       const why = `the snapshot has format ${format}, and this program knows ${FORMAT}; use a newer Trellis`;
@@ -119,14 +119,14 @@ export class SnapshotDecoder {
     return true;
   }
 
-  private takeRecord(): Entry | undefined {
-    if (this.waiting.length < RECORD_HEADER) return undefined;
-    const keyLength = this.waiting.readUInt32BE(1);
-    const valueLength = this.waiting.readUInt32BE(5);
+  #takeRecord(): Entry | undefined {
+    if (this.#waiting.length < RECORD_HEADER) return undefined;
+    const keyLength = this.#waiting.readUInt32BE(1);
+    const valueLength = this.#waiting.readUInt32BE(5);
     if (keyLength === 0 || keyLength > LONGEST || valueLength > LONGEST) throw bad('a record makes no sense');
-    if (this.waiting.length < RECORD_HEADER + keyLength + valueLength) return undefined;
-    const bytes = this.take(RECORD_HEADER + keyLength + valueLength);
-    this.keys += 1;
+    if (this.#waiting.length < RECORD_HEADER + keyLength + valueLength) return undefined;
+    const bytes = this.#take(RECORD_HEADER + keyLength + valueLength);
+    this.#keys += 1;
     return {
       key: bytes.toString('utf8', RECORD_HEADER, RECORD_HEADER + keyLength),
       value: bytes.subarray(RECORD_HEADER + keyLength),
@@ -134,22 +134,22 @@ export class SnapshotDecoder {
     };
   }
 
-  private takeEnd(): boolean {
-    if (this.waiting.length < END_BYTES) return false;
-    const keys = Number(this.take(1 + 8).readBigUInt64BE(1));
-    const wanted = this.hash.digest();
-    const found = this.waiting.subarray(0, HASH_BYTES);
-    this.waiting = this.waiting.subarray(HASH_BYTES);
+  #takeEnd(): boolean {
+    if (this.#waiting.length < END_BYTES) return false;
+    const keys = Number(this.#take(1 + 8).readBigUInt64BE(1));
+    const wanted = this.#hash.digest();
+    const found = this.#waiting.subarray(0, HASH_BYTES);
+    this.#waiting = this.#waiting.subarray(HASH_BYTES);
     if (!wanted.equals(found)) throw bad('its checksum does not match what it holds');
-    if (keys !== this.keys) throw bad(`it holds ${this.keys} keys and says ${keys}`);
-    this.ended = { keys, hash: wanted.toString('hex') };
+    if (keys !== this.#keys) throw bad(`it holds ${this.#keys} keys and says ${keys}`);
+    this.#ended = { keys, hash: wanted.toString('hex') };
     return true;
   }
 
-  private take(length: number): Buffer {
-    const bytes = this.waiting.subarray(0, length);
-    this.waiting = this.waiting.subarray(length);
-    this.hash.update(bytes);
+  #take(length: number): Buffer {
+    const bytes = this.#waiting.subarray(0, length);
+    this.#waiting = this.#waiting.subarray(length);
+    this.#hash.update(bytes);
     return bytes;
   }
 }
