@@ -13,13 +13,17 @@ const PREFACE = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n');
 const WINDOW = Buffer.from([0x3f, 0xff, 0xff, 0xff]);
 
 export class GrpcWire {
+  readonly #socket: TLSSocket;
+
   #rest: Buffer = Buffer.alloc(0);
   #stream = -1;
   #received = 0;
   #done: ((answer: Answer) => void) | undefined;
   #fail: ((error: Error) => void) | undefined;
 
-  private constructor(private readonly socket: TLSSocket) {
+  private constructor(socket: TLSSocket) {
+    this.#socket = socket;
+
     socket.on('data', (piece: Buffer) => this.#take(piece));
     socket.on('error', (error) => this.#fail?.(error));
     socket.on('close', () => this.#fail?.(new Error('the server closed the connection')));
@@ -36,20 +40,20 @@ export class GrpcWire {
   /** `call` is one of grpcCall; its stream is written into it here. */
   ask(call: Buffer): Promise<Answer> {
     return new Promise((resolve, reject) => {
-      if (this.socket.destroyed) return reject(new Error('the server closed the connection'));
+      if (this.#socket.destroyed) return reject(new Error('the server closed the connection'));
       this.#done = resolve;
       this.#fail = reject;
       this.#received = 0;
       this.#stream += 2;
       call.writeUInt32BE(this.#stream, 5);
       call.writeUInt32BE(this.#stream, HEAD_SIZE + call.readUIntBE(0, 3) + 5);
-      this.socket.write(call);
+      this.#socket.write(call);
     });
   }
 
   close(): void {
     this.#fail = undefined;
-    this.socket.destroy();
+    this.#socket.destroy();
   }
 
   #take(piece: Buffer): void {
@@ -67,8 +71,8 @@ export class GrpcWire {
     if (type === DATA) this.#received += payload.length;
     else if (type === HEADERS && (flags & END_STREAM) !== 0)
       this.#done?.({ status: this.#received > 0 ? 200 : 500, bytes: this.#received });
-    else if (type === SETTINGS && (flags & ACK) === 0) this.socket.write(frame(SETTINGS, ACK));
-    else if (type === PING && (flags & ACK) === 0) this.socket.write(frame(PING, ACK, payload));
+    else if (type === SETTINGS && (flags & ACK) === 0) this.#socket.write(frame(SETTINGS, ACK));
+    else if (type === PING && (flags & ACK) === 0) this.#socket.write(frame(PING, ACK, payload));
     else if (type === RST_STREAM || type === GOAWAY) this.#fail?.(new Error('the server ended the stream'));
   }
 }

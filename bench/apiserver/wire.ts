@@ -12,17 +12,21 @@ export interface Answer {
 }
 
 export class Wire {
-  private head: Buffer = Buffer.alloc(0);
-  private missing = -1;
-  private status = 0;
-  private received = 0;
-  private done: ((answer: Answer) => void) | undefined;
-  private fail: ((error: Error) => void) | undefined;
+  readonly #socket: TLSSocket;
 
-  private constructor(private readonly socket: TLSSocket) {
-    socket.on('data', (piece: Buffer) => this.take(piece));
-    socket.on('error', (error) => this.fail?.(error));
-    socket.on('close', () => this.fail?.(new Error('the server closed the connection')));
+  #head: Buffer = Buffer.alloc(0);
+  #missing = -1;
+  #status = 0;
+  #received = 0;
+  #done: ((answer: Answer) => void) | undefined;
+  #fail: ((error: Error) => void) | undefined;
+
+  private constructor(socket: TLSSocket) {
+    this.#socket = socket;
+
+    socket.on('data', (piece: Buffer) => this.#take(piece));
+    socket.on('error', (error) => this.#fail?.(error));
+    socket.on('close', () => this.#fail?.(new Error('the server closed the connection')));
   }
 
   static async open({ tls }: Pick<Place, 'tls'>, { port }: Pick<ServerProcess, 'port'>): Promise<Wire> {
@@ -35,44 +39,46 @@ export class Wire {
   /** Resolves when the whole answer is there. */
   ask(request: Buffer): Promise<Answer> {
     return new Promise((resolve, reject) => {
-      if (this.socket.destroyed) return reject(new Error('the server closed the connection'));
-      this.done = resolve;
-      this.fail = reject;
-      this.socket.write(request);
+      if (this.#socket.destroyed) return reject(new Error('the server closed the connection'));
+      this.#done = resolve;
+      this.#fail = reject;
+      this.#socket.write(request);
     });
   }
 
   /** Everything after the head of the answer, as it comes: for watches. */
   stream(request: Buffer, onData: (piece: Buffer) => void): void {
-    this.socket.removeAllListeners('data');
-    this.socket.on('data', onData);
-    this.socket.write(request);
+    this.#socket.removeAllListeners('data');
+    this.#socket.on('data', onData);
+    this.#socket.write(request);
   }
 
   close(): void {
-    this.fail = undefined;
-    this.socket.destroy();
+    this.#fail = undefined;
+    this.#socket.destroy();
   }
 
-  private take(piece: Buffer): void {
-    if (this.missing === -1) {
-      this.head = this.head.length === 0 ? piece : Buffer.concat([this.head, piece]);
-      const end = this.head.indexOf(END_OF_HEAD);
+  #take(piece: Buffer): void {
+    if (this.#missing === -1) {
+      this.#head = this.#head.length === 0 ? piece : Buffer.concat([this.#head, piece]);
+      const end = this.#head.indexOf(END_OF_HEAD);
       if (end === -1) return;
-      const text = this.head.toString('latin1', 0, end);
-      this.status = Number(text.slice(9, 12));
+      const text = this.#head.toString('latin1', 0, end);
+      this.#status = Number(text.slice(9, 12));
       const length = Number(/\r\ncontent-length: *(\d+)/i.exec(text)?.[1]);
-      this.received = this.head.length - end - END_OF_HEAD.length;
-      this.missing = length - this.received;
-      this.head = Buffer.alloc(0);
+      this.#received = this.#head.length - end - END_OF_HEAD.length;
+      this.#missing = length - this.#received;
+      this.#head = Buffer.alloc(0);
     } else {
-      this.missing -= piece.length;
-      this.received += piece.length;
+      this.#missing -= piece.length;
+      this.#received += piece.length;
     }
-    if (this.missing > 0) return;
-    this.missing = -1;
-    const { done, status, received } = this;
-    this.done = undefined;
+    if (this.#missing > 0) return;
+    this.#missing = -1;
+    const done = this.#done;
+    const status = this.#status;
+    const received = this.#received;
+    this.#done = undefined;
     done?.({ status, bytes: received });
   }
 }

@@ -15,12 +15,17 @@ export interface NodeOptions {
 }
 
 export class BenchNode {
-  private constructor(
-    private readonly options: NodeOptions,
-    private readonly directory: string,
-    private readonly host: string,
-    private readonly pods: readonly string[],
-  ) {}
+  readonly #options: NodeOptions;
+  readonly #directory: string;
+  readonly #host: string;
+  readonly #pods: readonly string[];
+
+  private constructor(options: NodeOptions, directory: string, host: string, pods: readonly string[]) {
+    this.#options = options;
+    this.#directory = directory;
+    this.#host = host;
+    this.#pods = pods;
+  }
 
   static async make(options: NodeOptions): Promise<BenchNode> {
     const host = await benchNetNs();
@@ -36,34 +41,34 @@ export class BenchNode {
 
   /** ADD for every pod. */
   add(how: 'one' | 'all'): Promise<Outcome[]> {
-    return this.spawn(how, (i) => ({ command: 'ADD', stdin: 'add.json', stdout: `${i}.result` }));
+    return this.#spawn(how, (i) => ({ command: 'ADD', stdin: 'add.json', stdout: `${i}.result` }));
   }
 
   /** DEL for every pod that was added, one after another. */
   del(): Promise<Outcome[]> {
-    for (const i of this.pods.keys()) {
-      const prevResult = JSON.parse(readFileSync(join(this.directory, `${i}.result`), 'utf8'));
-      const config = { ...configuration(this.options, this.directory), prevResult };
-      writeFileSync(join(this.directory, `${i}.del.json`), JSON.stringify(config));
+    for (const i of this.#pods.keys()) {
+      const prevResult = JSON.parse(readFileSync(join(this.#directory, `${i}.result`), 'utf8'));
+      const config = { ...configuration(this.#options, this.#directory), prevResult };
+      writeFileSync(join(this.#directory, `${i}.del.json`), JSON.stringify(config));
     }
-    return this.spawn('one', (i) => ({ command: 'DEL', stdin: `${i}.del.json`, stdout: 'del.out' }));
+    return this.#spawn('one', (i) => ({ command: 'DEL', stdin: `${i}.del.json`, stdout: 'del.out' }));
   }
 
   async remove(): Promise<void> {
-    for (const path of [...this.pods, this.host]) await removeNetNs(path);
-    rmSync(this.directory, { recursive: true });
+    for (const path of [...this.#pods, this.#host]) await removeNetNs(path);
+    rmSync(this.#directory, { recursive: true });
   }
 
-  private spawn(
+  #spawn(
     how: 'one' | 'all',
     describe: (pod: number) => Pick<Call, 'command' | 'stdin' | 'stdout'>,
   ): Promise<Outcome[]> {
-    const calls = this.pods.map((netns, i) => {
+    const calls = this.#pods.map((netns, i) => {
       const { command, stdin, stdout } = describe(i);
-      const files = { stdin: join(this.directory, stdin), stdout: join(this.directory, stdout) };
+      const files = { stdin: join(this.#directory, stdin), stdout: join(this.#directory, stdout) };
       return { command, containerId: `pod${i}`, netns, ...files };
     });
-    return spawnCalls(how, { host: this.host, plugins: this.options.plugins, calls });
+    return spawnCalls(how, { host: this.#host, plugins: this.#options.plugins, calls });
   }
 }
 

@@ -106,13 +106,17 @@ function leaseOf({ metadata }: Stored<KubeObject>): Stored<KubeObject> {
 }
 
 class Batch {
+  readonly #store: Store;
+
   #writes: Promise<number>[] = [];
-  constructor(private readonly store: Store) {}
+  constructor(store: Store) {
+    this.#store = store;
+  }
 
   async create(type: ResourceType, object: KubeObject): Promise<void> {
     const { namespace = '', name = '' } = object.metadata ?? {};
     this.#writes.push(
-      this.store.create(objectKey(type, namespace, name), Buffer.from(JSON.stringify(object))),
+      this.#store.create(objectKey(type, namespace, name), Buffer.from(JSON.stringify(object))),
     );
     if (this.#writes.length === AT_ONCE) await this.end();
   }

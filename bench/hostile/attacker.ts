@@ -8,12 +8,15 @@ import { post, put, Wire } from '../apiserver/wire.js';
 export const MAPS = '/api/v1/namespaces/default/configmaps';
 
 export class Attacker {
-  private readonly unread: TLSSocket[] = [];
+  readonly #place: Place;
+  readonly #server: ServerProcess;
 
-  private constructor(
-    private readonly place: Place,
-    private readonly server: ServerProcess,
-  ) {}
+  readonly #unread: TLSSocket[] = [];
+
+  private constructor(place: Place, server: ServerProcess) {
+    this.#place = place;
+    this.#server = server;
+  }
 
   static async enter(place: Place, server: ServerProcess): Promise<Attacker> {
     const admin = await Wire.open(place, server);
@@ -44,7 +47,7 @@ export class Attacker {
       }
     };
     // Not kept: the server closes what is idle between two attacks.
-    const open = () => Wire.open({ tls: this.place.user }, this.server);
+    const open = () => Wire.open({ tls: this.#place.user }, this.#server);
     const wires = await Promise.all(Array.from({ length: 4 }, open));
     await Promise.all(wires.map(work));
     for (const wire of wires) wire.close();
@@ -58,10 +61,10 @@ export class Attacker {
 
   /** Sends this on a connection of its own, and reads nothing. */
   async send(bytes: Buffer): Promise<void> {
-    const { ca, cert, key } = this.place.user;
-    const socket = connect({ host: '127.0.0.1', port: this.server.port, ca, cert, key });
+    const { ca, cert, key } = this.#place.user;
+    const socket = connect({ host: '127.0.0.1', port: this.#server.port, ca, cert, key });
     socket.on('error', () => {});
-    this.unread.push(socket);
+    this.#unread.push(socket);
     await once(socket, 'secureConnect');
     socket.pause();
     socket.write(bytes);
@@ -69,6 +72,6 @@ export class Attacker {
 
   /** Closes what was not read. */
   leave(): void {
-    for (const socket of this.unread.splice(0)) socket.destroy();
+    for (const socket of this.#unread.splice(0)) socket.destroy();
   }
 }

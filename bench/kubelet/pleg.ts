@@ -123,21 +123,25 @@ interface Listed {
 
 /** The peer: every message becomes objects, and what was kept is compared with what came. */
 class DecodedDiffer {
-  private record = new Map<string, number>();
+  readonly #messages: Messages;
 
-  constructor(private readonly messages: Messages) {}
+  #record = new Map<string, number>();
+
+  constructor(messages: Messages) {
+    this.#messages = messages;
+  }
 
   /** The ids of what changed, in order. */
   relist({ sandboxes, containers }: Lists): string[] {
-    const pods = this.messages.sandboxes.decode(sandboxes) as unknown as { items: Listed[] };
-    const runs = this.messages.containers.decode(containers) as unknown as { containers: Listed[] };
+    const pods = this.#messages.sandboxes.decode(sandboxes) as unknown as { items: Listed[] };
+    const runs = this.#messages.containers.decode(containers) as unknown as { containers: Listed[] };
     const now = new Map<string, number>();
     for (const { id, state } of pods.items) now.set(id, state);
     for (const { id, state } of runs.containers) now.set(id, state);
-    const changed = [...now].filter(([id, state]) => this.record.get(id) !== state).map(([id]) => id);
-    const gone = [...this.record.keys()].filter((id) => !now.has(id));
-    const first = this.record.size === 0;
-    this.record = now;
+    const changed = [...now].filter(([id, state]) => this.#record.get(id) !== state).map(([id]) => id);
+    const gone = [...this.#record.keys()].filter((id) => !now.has(id));
+    const first = this.#record.size === 0;
+    this.#record = now;
     return first ? [] : [...changed, ...gone].sort();
   }
 }

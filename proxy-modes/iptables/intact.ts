@@ -17,9 +17,13 @@ interface Sum {
 
 /** What each chain of ours has, told service by service: the rules themselves would take much memory. */
 export class Expectation {
+  readonly #options: TrafficOptions & { readonly family: IpFamily };
+
   readonly #sums: PerTable<Map<string, Sum>> = { nat: new Map(), filter: new Map(), mangle: new Map() };
 
-  constructor(private readonly options: TrafficOptions & { readonly family: IpFamily }) {
+  constructor(options: TrafficOptions & { readonly family: IpFamily }) {
+    this.#options = options;
+
     for (const table of TABLES) {
       for (const name of OWNED.chains[table]) this.#sums[table].set(name, { rules: 0, said: 0 });
       for (const rule of baseRules(table, options)) this.#add(table, rule.slice('-A '.length));
@@ -27,7 +31,7 @@ export class Expectation {
   }
 
   add(port: ServicePort): void {
-    const { chains, nat, filter } = planService(port, this.options);
+    const { chains, nat, filter } = planService(port, this.#options);
     for (const rule of nat) this.#add('nat', rule);
     for (const rule of filter) this.#add('filter', rule);
     for (const [name, rules] of chains)

@@ -18,15 +18,21 @@ const SLICE_SERVERS = 200;
 const isLinkLocal = (address: string) => address.startsWith('fe80:');
 
 export class KernelView {
+  readonly #ports: { readonly ipvs: IpvsPort; readonly ipset: IpSetPort; readonly route: RoutePort };
+  readonly #excluded: readonly Cidr[];
+
   constructor(
-    private readonly ports: { readonly ipvs: IpvsPort; readonly ipset: IpSetPort; readonly route: RoutePort },
+    ports: { readonly ipvs: IpvsPort; readonly ipset: IpSetPort; readonly route: RoutePort },
     /** Networks whose servers belong to somebody else. */
-    private readonly excluded: readonly Cidr[],
-  ) {}
+    excluded: readonly Cidr[],
+  ) {
+    this.#ports = ports;
+    this.#excluded = excluded;
+  }
 
   /** Addresses of our device; none without it. */
   async held(family: IpFamily): Promise<string[]> {
-    const { route } = this.ports;
+    const { route } = this.#ports;
     if ((await route.link(DEVICE)) === undefined) return [];
     const all = await route.addresses({ dev: DEVICE, family: family === 'ip' ? 'inet' : 'inet6' });
     return all.map(({ address }) => hostOf(address)).filter((address) => !isLinkLocal(address));
@@ -34,8 +40,8 @@ export class KernelView {
 
   /** Every other address of the node, in order. */
   async localIps(): Promise<string[]> {
-    const device = await this.ports.route.link(DEVICE);
-    const all = await this.ports.route.addresses();
+    const device = await this.#ports.route.link(DEVICE);
+    const all = await this.#ports.route.addresses();
     return all
       .filter(({ dev, address }) => dev !== device?.index && !isLinkLocal(address))
       .map(({ address }) => hostOf(address))
@@ -43,7 +49,7 @@ export class KernelView {
   }
 
   async find(family: IpFamily, localIps: readonly string[]): Promise<Found> {
-    const { ipvs, ipset } = this.ports;
+    const { ipvs, ipset } = this.#ports;
     const entries = await Promise.all(SET_KINDS.map((kind) => entriesOf(ipset, family, kind)));
     return {
       family,
@@ -51,7 +57,7 @@ export class KernelView {
       held: await this.held(family),
       localIps,
       entries: new Set(entries.flatMap((list) => list ?? [])),
-      excluded: this.excluded,
+      excluded: this.#excluded,
     };
   }
 
@@ -73,7 +79,7 @@ export class KernelView {
 
   async hasEntries(family: IpFamily, { entries }: Applied): Promise<boolean> {
     for (const kind of SET_KINDS) {
-      const there = await entriesOf(this.ports.ipset, family, kind);
+      const there = await entriesOf(this.#ports.ipset, family, kind);
       const wanted = [...entries.keys()].filter((entry) => entry.startsWith(`${kind} `));
       if (there === undefined || !sameMembers(wanted, there)) return false;
     }

@@ -42,6 +42,8 @@ export interface IpvsModeOptions {
 }
 
 export class IpvsMode implements ProxyMode {
+  readonly #options: IpvsModeOptions;
+
   readonly name = 'ipvs';
   readonly #families: readonly IpFamily[];
   readonly #applied = new Map<IpFamily, Applied>();
@@ -57,7 +59,9 @@ export class IpvsMode implements ProxyMode {
   #forgotten = 0;
   #turn: Promise<unknown> = Promise.resolve();
 
-  constructor(private readonly options: IpvsModeOptions) {
+  constructor(options: IpvsModeOptions) {
+    this.#options = options;
+
     this.#families = Object.keys(options.iptables) as IpFamily[];
     this.#traffic = options.traffic;
     const excluded = (options.excludeCidrs ?? []).flatMap((text) => parseCidr(text) ?? []);
@@ -68,13 +72,13 @@ export class IpvsMode implements ProxyMode {
     return this.#inTurn(async () => {
       if (!this.#isSetUp) await this.#setUp();
       const report = await syncEach(this.#families, (family) => this.#syncFamily(family, state, changed));
-      await this.#drains.finish(this.options.ipvs);
+      await this.#drains.finish(this.#options.ipvs);
       return report;
     });
   }
 
   setServiceCidrs(cidrs: readonly string[]): void {
-    this.#traffic = withServiceCidrs(this.options.traffic, cidrs);
+    this.#traffic = withServiceCidrs(this.#options.traffic, cidrs);
     this.forget();
   }
 
@@ -87,8 +91,8 @@ export class IpvsMode implements ProxyMode {
   /** Also the moment to remove destinations that have no connections left. */
   check(): Promise<boolean> {
     return this.#inTurn(async () => {
-      await this.#drains.finish(this.options.ipvs);
-      const listed = await this.options.ipvs.list();
+      await this.#drains.finish(this.#options.ipvs);
+      const listed = await this.#options.ipvs.list();
       for (const [family, applied] of this.#applied) {
         if (!(await this.#view.hasServers(applied, listed))) return false;
         if (!(await this.#view.hasAddresses(family, applied))) return false;
@@ -101,7 +105,7 @@ export class IpvsMode implements ProxyMode {
 
   /** How much there is of each. */
   async stamp(): Promise<string> {
-    const { ipvs, ipset, iptables } = this.options;
+    const { ipvs, ipset, iptables } = this.#options;
     const sets = (await ipset.listHeaders()).map(({ name, numentries }) => `${name} ${numentries}`);
     const rules = await Promise.all(
       Object.values(iptables).map((port) => port.stamp(['nat', 'filter', 'mangle'])),
@@ -110,7 +114,7 @@ export class IpvsMode implements ProxyMode {
   }
 
   watch(onDrift: () => void): () => void {
-    const watch = this.options.route.watch(['address', 'link'], (events) => {
+    const watch = this.#options.route.watch(['address', 'link'], (events) => {
       const moved: { readonly address: string; readonly isHeld: boolean; readonly isGone: boolean }[] = [];
       for (const event of events) {
         if (event.event === 'lost') return onDrift();
@@ -133,7 +137,7 @@ export class IpvsMode implements ProxyMode {
 
   cleanUp(): Promise<void> {
     return this.#inTurn(async () => {
-      const { ipvs, ipset, route, iptables } = this.options;
+      const { ipvs, ipset, route, iptables } = this.#options;
       for (const port of Object.values(iptables)) {
         const lines = removal(OWNED, await port.save());
         if (lines.length > 0) await port.restore(lines);
@@ -162,10 +166,10 @@ export class IpvsMode implements ProxyMode {
   }
 
   close(): void {
-    this.options.ipvs.close();
-    this.options.ipset.close();
-    this.options.route.close();
-    for (const port of Object.values(this.options.iptables)) port.close();
+    this.#options.ipvs.close();
+    this.#options.ipset.close();
+    this.#options.route.close();
+    for (const port of Object.values(this.#options.iptables)) port.close();
   }
 
   #inTurn<T>(act: () => Promise<T>): Promise<T> {
@@ -175,7 +179,7 @@ export class IpvsMode implements ProxyMode {
   }
 
   async #setUp(): Promise<void> {
-    const { ipvs, route, strictArp = false, timeouts = {}, setSysctl } = this.options;
+    const { ipvs, route, strictArp = false, timeouts = {}, setSysctl } = this.#options;
     // Not every kernel has every one of them, and none is worth a node without services.
     for (const [name, value] of Object.entries(ipvsSysctls({ release: os.release(), strictArp })))
       await setSysctl(name, value).catch(() => undefined);
@@ -214,14 +218,14 @@ export class IpvsMode implements ProxyMode {
   async #syncOnce(family: IpFamily, state: ProxyState, changed?: ReadonlySet<string>) {
     const before = this.#applied.get(family);
     const start = this.#forgotten;
-    const { scheduler = 'rr' } = this.options;
+    const { scheduler = 'rr' } = this.#options;
     const plan = { ...this.#traffic[family], scheduler, localIps: this.#localIps };
     const applied = before ?? nothingApplied();
     const isFirst = before === undefined;
     const change = advance(applied, { family, state, ...(isFirst ? {} : { changed }) }, plan);
     this.#applied.delete(family);
     const refusals = new Refusals(applied);
-    if (isFirst) await refusals.take(makeSets(this.options.ipset, family, applied.entries));
+    if (isFirst) await refusals.take(makeSets(this.#options.ipset, family, applied.entries));
     const whole = isFirst ? changeFrom(await this.#view.find(family, this.#localIps), applied) : change;
     await this.#apply(family, whole, refusals);
     if (isFirst) await refusals.take(this.#writeRules(family));
@@ -244,27 +248,27 @@ export class IpvsMode implements ProxyMode {
         ...(verb === 'add' ? { existsOk: true } : { missingOk: true }),
       }) as const;
     await refusals.take(
-      this.options.route.apply(addresses.added.map(on('add'))),
+      this.#options.route.apply(addresses.added.map(on('add'))),
       blameAddresses(addresses.added),
     );
-    await refusals.take(this.options.ipvs.apply(ipvs), blameServers(ipvs));
+    await refusals.take(this.#options.ipvs.apply(ipvs), blameServers(ipvs));
     const requests = [
       ...entryRequests(family, 'delete', entries.removed),
       ...entryRequests(family, 'add', entries.added),
     ];
-    await refusals.take(this.options.ipset.apply(requests), blameEntries(family, requests));
-    await refusals.take(this.options.route.apply(addresses.removed.map(on('delete'))));
+    await refusals.take(this.#options.ipset.apply(requests), blameEntries(family, requests));
+    await refusals.take(this.#options.route.apply(addresses.removed.map(on('delete'))));
     for (const drain of draining) this.#drains.add(drain);
   }
 
   async #rulesIntact(family: IpFamily): Promise<boolean> {
-    const port = this.options.iptables[family];
+    const port = this.#options.iptables[family];
     const now = port === undefined ? undefined : printed(await port.save());
     return port === undefined || (now !== undefined && now === this.#printed.get(family));
   }
 
   async #writeRules(family: IpFamily): Promise<void> {
-    const port = this.options.iptables[family];
+    const port = this.#options.iptables[family];
     if (port === undefined) return;
     const found = await port.save();
     const rules = baseRules(family, this.#traffic[family] ?? {});

@@ -24,11 +24,15 @@ const asksFor = ({ servers, addresses, entries }: ServicePlan): string[] => [
 ];
 
 export class Refusals {
+  readonly #applied: Applied;
+
   #first: { readonly error: unknown } | undefined;
   #isUnclear = false;
   readonly #refused = new Map<string, Failure>();
 
-  constructor(private readonly applied: Applied) {}
+  constructor(applied: Applied) {
+    this.#applied = applied;
+  }
 
   async take(done: Promise<unknown>, blame: Blame = () => undefined): Promise<void> {
     await done.catch((error: unknown) => {
@@ -48,14 +52,14 @@ export class Refusals {
     const blamed = new Map<string, unknown>();
     if (this.#first === undefined) return blamed;
     const left = new Set(this.#refused.keys());
-    for (const [key, { plan }] of this.applied.services)
+    for (const [key, { plan }] of this.#applied.services)
       for (const name of asksFor(plan)) {
         const failure = this.#refused.get(name);
         if (failure === undefined) continue;
         left.delete(name);
         if (!blamed.has(key)) blamed.set(key, new KernelError([failure]));
       }
-    const isAll = blamed.size === this.applied.services.size;
+    const isAll = blamed.size === this.#applied.services.size;
     if (this.#isUnclear || left.size > 0 || isAll) throw this.#first.error;
     return blamed;
   }

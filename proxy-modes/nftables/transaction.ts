@@ -95,6 +95,10 @@ export function advance(
 
 /** Gathers the changes of all services, so that each set gets its elements in one piece and in an order that holds. */
 class Changes {
+  readonly #place: TableName;
+  readonly #options: TrafficOptions;
+  readonly #from: { readonly there: ReadonlySet<string>; readonly apart: boolean };
+
   readonly #removed = new Map<string, SetElement[]>();
   readonly #added = new Map<string, SetElement[]>();
   readonly #emptied: string[] = [];
@@ -110,24 +114,28 @@ class Changes {
   readonly keptSets = new Set<string>();
 
   constructor(
-    private readonly place: TableName,
-    private readonly options: TrafficOptions,
-    private readonly from: { readonly there: ReadonlySet<string>; readonly apart: boolean },
-  ) {}
+    place: TableName,
+    options: TrafficOptions,
+    from: { readonly there: ReadonlySet<string>; readonly apart: boolean },
+  ) {
+    this.#place = place;
+    this.#options = options;
+    this.#from = from;
+  }
 
   replace(key: string, old: ServicePlan | undefined, plan: ServicePlan | undefined): void {
-    const { family, table } = this.place;
+    const { family, table } = this.#place;
     const [made, rules] = [this.#made.length, this.#rules.length];
-    if (this.from.apart && old === undefined && plan !== undefined) this.#addApart(key, plan);
+    if (this.#from.apart && old === undefined && plan !== undefined) this.#addApart(key, plan);
     else this.#replaceElements(old, plan);
     for (const chain of old?.chains.keys() ?? [])
       if (plan?.chains.has(chain) !== true) this.#unused.push(chain);
     for (const set of old?.clientSets ?? [])
       if (plan?.clientSets.includes(set) !== true) this.#forgotten.push(set);
     for (const set of plan?.clientSets ?? [])
-      if (this.from.there.has(set)) this.keptSets.add(set);
+      if (this.#from.there.has(set)) this.keptSets.add(set);
       else if (old?.clientSets.includes(set) !== true)
-        this.#made.push({ do: 'add', kind: 'set', ...clientSet(this.place, set) });
+        this.#made.push({ do: 'add', kind: 'set', ...clientSet(this.#place, set) });
     for (const [name, steps] of plan?.chains ?? []) {
       const there = old?.chains.get(name);
       if (there !== undefined && JSON.stringify(there) === JSON.stringify(steps)) continue;
@@ -135,7 +143,7 @@ class Changes {
       else this.#made.push({ do: 'add', kind: 'chain', family, table, name });
       this.#fill(name, steps);
     }
-    if (!this.from.apart) return;
+    if (!this.#from.apart) return;
     for (const request of [...this.#made.slice(made), ...this.#rules.slice(rules)])
       this.owners.set(request, key);
   }
@@ -172,18 +180,18 @@ class Changes {
       this.#unused.push(name);
       return;
     }
-    const { family, table } = this.place;
+    const { family, table } = this.#place;
     this.#made.push({ do: 'add', kind: 'chain', family, table, name });
-    this.#fill(name, sharedSteps(endpoints, this.options));
+    this.#fill(name, sharedSteps(endpoints, this.#options));
   }
 
   #fill(name: string, steps: readonly ChainStep[]): void {
-    const chain = { ...this.place, chain: name, options: this.options, nextSetId: () => ++this.#setId };
+    const chain = { ...this.#place, chain: name, options: this.#options, nextSetId: () => ++this.#setId };
     this.#rules.push(...chainRules(chain, steps));
   }
 
   #request(verb: 'flush' | 'delete', kind: 'chain' | 'set', name: string): NftRequest {
-    const { family, table } = this.place;
+    const { family, table } = this.#place;
     return { do: verb, kind, family, table, name };
   }
 
@@ -208,7 +216,7 @@ class Changes {
   }
 
   #elements(verb: 'add' | 'delete', bySet: ReadonlyMap<string, readonly SetElement[]>): NftRequest[] {
-    const known = sets(this.place);
+    const known = sets(this.#place);
     return [...bySet].flatMap(([set, elements]): NftRequest[] => {
       const shape = known[set];
       if (elements.length === 0 || shape === undefined) return [];
@@ -221,19 +229,23 @@ class Changes {
 
 /** How often each shared element is asked for after the change; only those that the change touches. */
 class Counts {
+  readonly #before: ReadonlyMap<string, number>;
+
   readonly counts = new Map<string, number>();
 
-  constructor(private readonly before: ReadonlyMap<string, number>) {}
+  constructor(before: ReadonlyMap<string, number>) {
+    this.#before = before;
+  }
 
   count(port: ServicePort, by: 1 | -1): void {
     for (const element of sharedElements(port))
-      this.counts.set(element, (this.counts.get(element) ?? this.before.get(element) ?? 0) + by);
+      this.counts.set(element, (this.counts.get(element) ?? this.#before.get(element) ?? 0) + by);
   }
 
   changes() {
     return [...this.counts].flatMap(([element, count]) => {
       const isNew = count > 0;
-      if (isNew === (this.before.get(element) ?? 0) > 0) return [];
+      if (isNew === (this.#before.get(element) ?? 0) > 0) return [];
       const blank = element.indexOf(' ');
       return [{ set: element.slice(0, blank), key: element.slice(blank + 1), isNew }];
     });

@@ -31,12 +31,16 @@ const REMAINS_SCRIPT = `
 `;
 
 export class ClusterNode {
+  readonly #daemons: readonly { output(): string }[];
+
   private constructor(
     readonly host: TestNetNs,
     readonly node: IsolatedNode,
     readonly cri: ContainerRuntime,
-    private readonly daemons: readonly { output(): string }[],
-  ) {}
+    daemons: readonly { output(): string }[],
+  ) {
+    this.#daemons = daemons;
+  }
 
   static async start(options: { readonly snapshotter?: 'overlayfs' | 'native' } = {}): Promise<ClusterNode> {
     const host = await makeNetNs();
@@ -105,7 +109,7 @@ export class ClusterNode {
     );
   }
 
-  output = (): string => this.daemons.map((daemon) => daemon.output()).join('\n');
+  output = (): string => this.#daemons.map((daemon) => daemon.output()).join('\n');
 
   async stop(): Promise<void> {
     this.cri.close();

@@ -51,16 +51,16 @@ export function field(message: Buffer, ...way: number[]): Buffer | undefined {
 }
 
 export class CriClient {
-  private readonly session: http2.ClientHttp2Session;
+  readonly #session: http2.ClientHttp2Session;
 
   constructor(socket: string) {
-    this.session = http2.connect('http://localhost', { createConnection: () => net.connect(socket) });
-    this.session.on('error', () => undefined); // each call in flight is told, too
+    this.#session = http2.connect('http://localhost', { createConnection: () => net.connect(socket) });
+    this.#session.on('error', () => undefined); // each call in flight is told, too
   }
 
   /** Calls runtime.v1.RuntimeService. */
   async call(method: string, request: Message): Promise<Buffer> {
-    const stream = this.session.request({
+    const stream = this.#session.request({
       ':method': 'POST',
       ':path': `/runtime.v1.RuntimeService/${method}`,
       'content-type': 'application/grpc',
@@ -85,6 +85,6 @@ export class CriClient {
   }
 
   close(): void {
-    this.session.close();
+    this.#session.close();
   }
 }

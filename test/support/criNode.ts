@@ -63,12 +63,16 @@ export async function untilReady({ runtime }: ContainerRuntime): Promise<void> {
 }
 
 export class CriNode {
+  #daemon: { output(): string };
+
   private constructor(
     readonly host: TestNetNs,
     readonly node: IsolatedNode,
-    private daemon: { output(): string },
+    daemon: { output(): string },
     readonly cri: ContainerRuntime,
-  ) {}
+  ) {
+    this.#daemon = daemon;
+  }
 
   /** `edit` changes containerd's configuration. */
   static async start({ edit = (text: string) => text } = {}): Promise<CriNode> {
@@ -103,11 +107,11 @@ export class CriNode {
   async restart(): Promise<void> {
     const pid = readFileSync(path.join(this.node.directory, 'containerd.pid'), 'utf8').trim();
     await this.node.run('kill', '-9', pid);
-    this.daemon = startContainerd(this.node);
+    this.#daemon = startContainerd(this.node);
     await untilReady(this.cri);
   }
 
-  output = (): string => this.daemon.output();
+  output = (): string => this.#daemon.output();
 
   async stop(): Promise<void> {
     this.cri.close();

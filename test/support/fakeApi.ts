@@ -28,12 +28,12 @@ export class FakeApi {
   readonly faults: Fault[] = [];
   /** Watch bytes are cut into pieces of this size. */
   chunkSize = Number.POSITIVE_INFINITY;
-  private events: Event[] = [];
-  private version = 10;
-  private oldest = 0;
+  #events: Event[] = [];
+  #version = 10;
+  #oldest = 0;
 
   put(name: string, data: Record<string, string> = {}, namespace = 'default'): Item {
-    const version = ++this.version;
+    const version = ++this.#version;
     const known = this.objects.get(keyOf({ name, namespace }));
     const metadata = {
       name,
@@ -44,7 +44,7 @@ export class FakeApi {
     };
     const item: Item = { apiVersion: 'v1', kind: 'ConfigMap', metadata, data };
     this.objects.set(keyOf(metadata), item);
-    this.record(known === undefined ? 'ADDED' : 'MODIFIED', item);
+    this.#record(known === undefined ? 'ADDED' : 'MODIFIED', item);
     return item;
   }
 
@@ -53,14 +53,14 @@ export class FakeApi {
     const item = this.objects.get(key);
     if (item === undefined) return;
     this.objects.delete(key);
-    const metadata = { ...item.metadata, resourceVersion: String(++this.version) };
-    this.record('DELETED', { ...item, metadata });
+    const metadata = { ...item.metadata, resourceVersion: String(++this.#version) };
+    this.#record('DELETED', { ...item, metadata });
   }
 
   /** Forgets the history: whoever resumes from before now gets 410. */
   compact(): void {
-    this.oldest = this.version;
-    this.events = [];
+    this.#oldest = this.#version;
+    this.#events = [];
   }
 
   cutWatches(): void {
@@ -76,10 +76,10 @@ export class FakeApi {
     const fault = this.faults.shift()?.(request);
     if (fault !== undefined) return fault;
     const url = new URL(request.path, 'http://api');
-    if (url.searchParams.get('watch') === 'true') return this.watch(request, url);
+    if (url.searchParams.get('watch') === 'true') return this.#watch(request, url);
     const [, , , , namespace = '', , name] = url.pathname.split('/');
-    if (request.method === 'GET') return name === undefined ? this.list(url) : this.get(namespace, name);
-    if (request.method === 'DELETE') return this.delete(namespace, name ?? '');
+    if (request.method === 'GET') return name === undefined ? this.#list(url) : this.#get(namespace, name);
+    if (request.method === 'DELETE') return this.#delete(namespace, name ?? '');
     const body = JSON.parse(String(request.body)) as V1ConfigMap;
     const wanted = name ?? body.metadata?.name ?? '';
     const exists = this.objects.has(keyOf({ namespace, name: wanted }));
@@ -89,31 +89,31 @@ export class FakeApi {
     return json(request.method === 'POST' ? 201 : 200, this.put(wanted, body.data, namespace));
   }
 
-  private get(namespace: string, name: string): TransportResponse {
+  #get(namespace: string, name: string): TransportResponse {
     const item = this.objects.get(keyOf({ namespace, name }));
     return item === undefined ? notFound(name) : json(200, item);
   }
 
-  private delete(namespace: string, name: string): TransportResponse {
+  #delete(namespace: string, name: string): TransportResponse {
     if (!this.objects.has(keyOf({ namespace, name }))) return notFound(name);
     this.remove(name, namespace);
     return json(200, { kind: 'Status', status: 'Success' });
   }
 
-  private list(url: URL): TransportResponse {
+  #list(url: URL): TransportResponse {
     const items = [...this.objects.values()].sort((a, b) => (keyOf(a.metadata) < keyOf(b.metadata) ? -1 : 1));
     const start = Number(url.searchParams.get('continue') ?? 0);
     const end = start + Number(url.searchParams.get('limit') ?? items.length);
     const metadata = {
-      resourceVersion: String(this.version),
+      resourceVersion: String(this.#version),
       ...(end < items.length ? { continue: String(end) } : {}),
     };
     return json(200, { kind: 'ConfigMapList', apiVersion: 'v1', metadata, items: items.slice(start, end) });
   }
 
-  private watch({ signal }: TransportRequest, url: URL): TransportResponse {
+  #watch({ signal }: TransportRequest, url: URL): TransportResponse {
     const after = Number(url.searchParams.get('resourceVersion'));
-    if (after < this.oldest) return status(410, 'Expired', 'too old resource version');
+    if (after < this.#oldest) return status(410, 'Expired', 'too old resource version');
     const stream = makeStream(this.chunkSize);
     const watcher: Watcher = {
       send: (bytes) => stream.push(bytes),
@@ -124,13 +124,13 @@ export class FakeApi {
     };
     this.watchers.add(watcher);
     signal?.addEventListener('abort', () => watcher.end(), { once: true });
-    for (const { version, line } of this.events) if (version > after) watcher.send(line);
+    for (const { version, line } of this.#events) if (version > after) watcher.send(line);
     return { status: 200, headers: { 'content-type': 'application/json' }, body: stream.body };
   }
 
-  private record(type: string, object: Item): void {
+  #record(type: string, object: Item): void {
     const line = Buffer.from(`${JSON.stringify({ type, object })}\n`);
-    this.events.push({ version: this.version, line });
+    this.#events.push({ version: this.#version, line });
     for (const watcher of this.watchers) watcher.send(line);
   }
 }

@@ -11,7 +11,7 @@ export class FakeClient implements Client {
   readonly objects = new Map<string, Any>();
   /** Asked before every call; what it throws or waits for happens to the caller. */
   fault: (verb: string) => void | Promise<void> = () => {};
-  private version = 0;
+  #version = 0;
 
   of<T extends KubeObject>(type: ResourceType<T>): ResourceClient<T> {
     const at = (name: ObjectName) => `${type.resource}/${keyOf(name)}`;
@@ -25,7 +25,7 @@ export class FakeClient implements Client {
       return object;
     };
     const put = (object: KubeObject): Any => {
-      const resourceVersion = String(++this.version);
+      const resourceVersion = String(++this.#version);
       const stored = { ...object, metadata: { ...object.metadata, uid: 'u', resourceVersion } } as Any;
       this.objects.set(at(nameOf(object)), stored);
       return stored;
@@ -35,7 +35,7 @@ export class FakeClient implements Client {
         await this.fault('get');
         return find(name);
       },
-      list: async () => ({ items: [...this.objects.values()], resourceVersion: String(this.version) }),
+      list: async () => ({ items: [...this.objects.values()], resourceVersion: String(this.#version) }),
       watch: () => {
         throw new Error('the fake client has no watches');
       },

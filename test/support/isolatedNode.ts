@@ -28,15 +28,21 @@ exec sleep 100000
 `;
 
 export class IsolatedNode {
+  readonly #holder: ChildProcess;
+  readonly #pid: number;
+
   /** A parent for the containers' control groups, as a path from the root of each hierarchy. */
   readonly cgroupParent = `/trellis-test-${process.pid}-${++made}`;
 
   private constructor(
     /** A folder that the node shares with the test. */
     readonly directory: string,
-    private readonly holder: ChildProcess,
-    private readonly pid: number,
-  ) {}
+    holder: ChildProcess,
+    pid: number,
+  ) {
+    this.#holder = holder;
+    this.#pid = pid;
+  }
 
   static async start(host: TestNetNs): Promise<IsolatedNode> {
     const directory = mkdtempSync(path.join(tmpdir(), 'trellis-node-'));
@@ -71,8 +77,8 @@ export class IsolatedNode {
 
   async stop(): Promise<void> {
     // The first process of a process namespace takes all others with it.
-    const ended = once(this.holder, 'exit');
-    process.kill(this.pid, 'SIGKILL');
+    const ended = once(this.#holder, 'exit');
+    process.kill(this.#pid, 'SIGKILL');
     await ended;
     removeControlGroups(this.cgroupParent);
     rmSync(this.directory, { recursive: true });
@@ -80,7 +86,7 @@ export class IsolatedNode {
 
   /** What nsenter must be told to run a program inside. */
   entering(file: string, args: readonly string[]): string[] {
-    return [`--target=${this.pid}`, '--mount', '--pid', '--net', file, ...args];
+    return [`--target=${this.#pid}`, '--mount', '--pid', '--net', file, ...args];
   }
 }
 

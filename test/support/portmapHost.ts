@@ -63,13 +63,19 @@ export const ask = (from: TestNetNs, protocol: string, address: string, port: nu
   );
 
 export class PortmapHost {
-  private readonly servers: ChildProcess[] = [];
+  readonly #namespaces: ReturnType<typeof netNsPerTest>;
+  readonly #dataDir: string;
+
+  readonly #servers: ChildProcess[] = [];
   private constructor(
     readonly ns: TestNetNs,
     readonly machine: TestNetNs,
-    private readonly namespaces: ReturnType<typeof netNsPerTest>,
-    private readonly dataDir: string,
-  ) {}
+    namespaces: ReturnType<typeof netNsPerTest>,
+    dataDir: string,
+  ) {
+    this.#namespaces = namespaces;
+    this.#dataDir = dataDir;
+  }
 
   static async make(namespaces: ReturnType<typeof netNsPerTest>, dataDir: string): Promise<PortmapHost> {
     const [host, machine] = [await namespaces.make(), await namespaces.make()];
@@ -88,12 +94,12 @@ export class PortmapHost {
 
   /** Ends the servers. */
   close(): void {
-    for (const server of this.servers.splice(0)) server.kill('SIGKILL');
+    for (const server of this.#servers.splice(0)) server.kill('SIGKILL');
   }
 
   /** A container on the bridge, in which port 80 (TCP) and port 53 (UDP) answer. */
   async container(id: string): Promise<Container> {
-    const ns = await this.namespaces.make();
+    const ns = await this.#namespaces.make();
     await ns.run('sh', '-c', 'echo 0 > /proc/sys/net/ipv6/conf/default/accept_dad');
     const { output } = await this.run('bridge', 'ADD', id, {
       bridge: 'br0',
@@ -101,13 +107,13 @@ export class PortmapHost {
       hairpinMode: true, // where br_netfilter is loaded, a container reaches itself only so
       ipam: {
         type: 'host-local',
-        dataDir: this.dataDir,
+        dataDir: this.#dataDir,
         ranges: [[{ subnet: '10.88.0.0/24' }], [{ subnet: 'fd00:88::/64' }]],
       },
       netns: ns.path,
     });
     const server = spawn('nsenter', [`--net=${ns.path}`, process.execPath, '-e', SERVER, id]);
-    this.servers.push(server);
+    this.#servers.push(server);
     await once(server.stdout, 'data');
     return { id, ns, result: JSON.parse(output) as object };
   }

@@ -32,8 +32,12 @@ const MESSAGE_CHARACTERS = 1000;
 const SLOWEST = 20;
 
 export class CountReporter implements Reporter {
+  readonly #target: string | undefined;
+
   /** `target`: a file to write the counts to, `stdout` for a marked line, undefined for neither. */
-  constructor(private readonly target: string | undefined) {}
+  constructor(target: string | undefined) {
+    this.#target = target;
+  }
 
   onTestRunEnd(modules: readonly TestModule[], errors: readonly unknown[]): void {
     const counts: Counts = {
@@ -68,12 +72,12 @@ export class CountReporter implements Reporter {
     for (const error of errors) fail(counts, 'outside of a test', [error]);
     if (reasons.size > 0)
       console.log(`Skipped:\n${[...reasons].map((reason) => `  ${reason}`).join('\n')}\n`);
-    this.publish({ ...counts, tests: slowest(counts.tests), files: slowest(counts.files) });
+    this.#publish({ ...counts, tests: slowest(counts.tests), files: slowest(counts.files) });
   }
 
-  private publish(counts: Counts): void {
-    if (this.target === 'stdout') console.log(COUNTS_MARK + JSON.stringify(counts));
-    else if (this.target !== undefined) writeFileSync(this.target, JSON.stringify(counts));
+  #publish(counts: Counts): void {
+    if (this.#target === 'stdout') console.log(COUNTS_MARK + JSON.stringify(counts));
+    else if (this.#target !== undefined) writeFileSync(this.#target, JSON.stringify(counts));
   }
 }
 

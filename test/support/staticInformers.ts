@@ -11,17 +11,21 @@ import type {
 } from '../../src/client/informer.js';
 
 export class StaticInformer<T extends KubeObject> implements Informer<T> {
+  readonly #keep: InformerOptions<T>['keep'];
+
   readonly #objects = new Map<string, Stored<T>>();
   readonly #indexes = new Map<string, IndexFunction<T>>();
   readonly #handlers = new Set<InformerHandler<T>>();
 
   constructor(
     readonly type: ResourceType<T>,
-    private readonly keep: InformerOptions<T>['keep'] = (object) => object,
-  ) {}
+    keep: InformerOptions<T>['keep'] = (object) => object,
+  ) {
+    this.#keep = keep;
+  }
 
   set(object: unknown): void {
-    const stored = this.keep?.(object as Stored<T>) as Stored<T>;
+    const stored = this.#keep?.(object as Stored<T>) as Stored<T>;
     const key = keyOf(stored.metadata);
     const previous = this.#objects.get(key);
     this.#objects.set(key, stored);

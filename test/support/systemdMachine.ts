@@ -86,12 +86,17 @@ exec /usr/lib/systemd/systemd --system --unit=basic.target --show-status=no --lo
 `;
 
 export class SystemdMachine {
-  private constructor(
-    private readonly directory: string,
-    private readonly group: string,
-    private readonly holder: ChildProcess,
-    private readonly pid: number,
-  ) {}
+  readonly #directory: string;
+  readonly #group: string;
+  readonly #holder: ChildProcess;
+  readonly #pid: number;
+
+  private constructor(directory: string, group: string, holder: ChildProcess, pid: number) {
+    this.#directory = directory;
+    this.#group = group;
+    this.#holder = holder;
+    this.#pid = pid;
+  }
 
   static async start(host: TestNetNs, name: string): Promise<SystemdMachine> {
     const directory = mkdtempSync(path.join(tmpdir(), 'trellis-node-'));
@@ -124,7 +129,7 @@ export class SystemdMachine {
 
   /** Runs a program inside; never rejects for its exit code. */
   run(...words: readonly string[]): Promise<Answer> {
-    return answerOf('nsenter', [`--target=${this.pid}`, ...NAMESPACES, ...words]);
+    return answerOf('nsenter', [`--target=${this.#pid}`, ...NAMESPACES, ...words]);
   }
 
   /** `trellis <words>`, with the data where it is unless told otherwise. */
@@ -139,10 +144,10 @@ export class SystemdMachine {
 
   async stop(): Promise<void> {
     // The first process of a process namespace takes all others with it.
-    const ended = once(this.holder, 'exit');
-    process.kill(this.pid, 'SIGKILL');
+    const ended = once(this.#holder, 'exit');
+    process.kill(this.#pid, 'SIGKILL');
     await ended;
-    removeControlGroups(this.group);
-    rmSync(this.directory, { recursive: true });
+    removeControlGroups(this.#group);
+    rmSync(this.#directory, { recursive: true });
   }
 }

@@ -15,14 +15,18 @@ import { defaultSettings, saveSettings, settle } from '../../src/cluster/setting
 import { freePort } from './etcd.js';
 
 export class TestControlPlane {
+  readonly #end: () => Promise<void>;
+
   private constructor(
     readonly layout: Layout,
     readonly server: string,
     readonly pki: Pki,
     /** As the administrator. */
     readonly admin: Client,
-    private readonly end: () => Promise<void>,
-  ) {}
+    end: () => Promise<void>,
+  ) {
+    this.#end = end;
+  }
 
   static async start(): Promise<TestControlPlane> {
     const dir = await mkdtemp(path.join(tmpdir(), 'trellis-server-'));
@@ -68,6 +72,6 @@ export class TestControlPlane {
   }
 
   stop(): Promise<void> {
-    return this.end();
+    return this.#end();
   }
 }

@@ -46,6 +46,9 @@ function lifeOf(name: string, turns: number, matches: (state: State) => boolean)
 }
 
 class Follower {
+  readonly #api: ApiServerCommand;
+  #last: number;
+
   readonly seen: Seen[] = [];
   readonly faults: string[] = [];
   resumes = 0;
@@ -53,16 +56,19 @@ class Follower {
   #closed = false;
 
   constructor(
-    private readonly api: ApiServerCommand,
+    api: ApiServerCommand,
     readonly selection: (typeof SELECTIONS)[number],
-    private last: number,
-  ) {}
+    last: number,
+  ) {
+    this.#api = api;
+    this.#last = last;
+  }
 
   /** Resolves when the server has begun to answer. */
   open(): Promise<void> {
-    const { ca, cert, key } = this.api.admin;
-    const path = `${PATH}?watch=true&resourceVersion=${this.last}${this.selection.query}`;
-    const server = { host: '127.0.0.1', port: this.api.port, agent: false as const, ca, cert, key };
+    const { ca, cert, key } = this.#api.admin;
+    const path = `${PATH}?watch=true&resourceVersion=${this.#last}${this.selection.query}`;
+    const server = { host: '127.0.0.1', port: this.#api.port, agent: false as const, ca, cert, key };
     return new Promise((begun) => {
       const request = https.get({ ...server, path }, (response) => {
         begun();
@@ -106,10 +112,10 @@ class Follower {
     const { type, object } = JSON.parse(line);
     const revision = Number(object.metadata?.resourceVersion);
     if (type === 'BOOKMARK') {
-      if (revision < this.last) this.faults.push(`bookmark ${revision} after ${this.last}`);
-    } else if (!(revision > this.last)) this.faults.push(`${line.slice(0, 80)} after ${this.last}`);
+      if (revision < this.#last) this.faults.push(`bookmark ${revision} after ${this.#last}`);
+    } else if (!(revision > this.#last)) this.faults.push(`${line.slice(0, 80)} after ${this.#last}`);
     else this.seen.push({ type, name: object.metadata.name, turn: Number(object.data.turn), revision });
-    this.last = revision;
+    this.#last = revision;
   }
 }
 

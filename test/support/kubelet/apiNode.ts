@@ -26,18 +26,25 @@ import { makeNamespaces, NODE, NodePods } from './nodePods.js';
 export { NODE, SLEEP, shell } from './nodePods.js';
 
 export class ApiNode extends NodePods {
+  readonly #cri: ContainerRuntime;
+  readonly #api: TestApiServer;
+  readonly #informers: Informers;
+
   kubelet!: RunningKubelet;
-  private readonly complaints: string[] = [];
+  readonly #complaints: string[] = [];
 
   private constructor(
     node: CriNode,
     readonly proxy: CriProxy,
-    private readonly cri: ContainerRuntime,
-    private readonly api: TestApiServer,
+    cri: ContainerRuntime,
+    api: TestApiServer,
     client: Client,
-    private readonly informers: Informers,
+    informers: Informers,
   ) {
     super(node, client);
+    this.#cri = cri;
+    this.#api = api;
+    this.#informers = informers;
   }
 
   static async start(config: Partial<KubeletOptions> = {}): Promise<ApiNode> {
@@ -50,17 +57,17 @@ export class ApiNode extends NodePods {
     const informers = openInformers(client);
     const made = new ApiNode(node, proxy, openRuntime(proxy.endpoint), api, client, informers);
     mkdirSync(at('manifests'));
-    await made.startKubelet(config);
+    await made.#startKubelet(config);
     return made;
   }
 
   async stop(): Promise<void> {
     this.proxy.release();
     await this.kubelet?.stop();
-    this.informers.stop();
-    this.cri.close();
+    this.#informers.stop();
+    this.#cri.close();
     this.proxy.close();
-    await this.api.close();
+    await this.#api.close();
     await this.node.stop();
   }
 
@@ -74,13 +81,15 @@ export class ApiNode extends NodePods {
     return path.join(this.node.node.directory, 'manifests');
   }
 
-  private async startKubelet(config: Partial<KubeletOptions>): Promise<void> {
+  async #startKubelet(config: Partial<KubeletOptions>): Promise<void> {
     const { directory, cgroupParent } = this.node.node;
     const note = (message: string, fields?: object) => {
-      this.complaints.push(`${message} ${JSON.stringify(fields)}`);
+      this.#complaints.push(`${message} ${JSON.stringify(fields)}`);
     };
     const log: Log = { ...silentLog, error: note, warn: note };
-    const { client, informers, cri } = this;
+    const { client } = this;
+    const informers = this.#informers;
+    const cri = this.#cri;
     this.kubelet = await runKubelet({
       config: {
         nodeName: NODE,
@@ -110,5 +119,5 @@ export class ApiNode extends NodePods {
     });
   }
 
-  said = (): string => this.complaints.slice(-20).join('\n');
+  said = (): string => this.#complaints.slice(-20).join('\n');
 }

@@ -23,14 +23,20 @@ const SERVICES = [
 const same = (bytes: Buffer) => bytes;
 
 export class CriProxy {
-  private readonly held: (() => void)[] = [];
-  private holds: (method: string, request: Buffer) => boolean = () => false;
+  readonly #server: Server;
+  readonly #client: Client;
+
+  readonly #held: (() => void)[] = [];
+  #holds: (method: string, request: Buffer) => boolean = () => false;
 
   private constructor(
     readonly endpoint: string,
-    private readonly server: Server,
-    private readonly client: Client,
-  ) {}
+    server: Server,
+    client: Client,
+  ) {
+    this.#server = server;
+    this.#client = client;
+  }
 
   /** `target` and `socket` are paths of unix sockets. */
   static async open(target: string, socket: string): Promise<CriProxy> {
@@ -50,7 +56,7 @@ export class CriProxy {
         Object.fromEntries(
           entries.map(([name, one]) => [
             name,
-            one.responseStream ? proxy.streaming(one.path) : proxy.passing(name, one.path),
+            one.responseStream ? proxy.#streaming(one.path) : proxy.#passing(name, one.path),
           ]),
         ),
       );
@@ -65,38 +71,38 @@ export class CriProxy {
 
   /** Calls of which this is true wait from now on. `request` is its undecoded message. */
   hold(which: (method: string, request: Buffer) => boolean): void {
-    this.holds = which;
+    this.#holds = which;
   }
 
   /** How many calls wait. */
   get waiting(): number {
-    return this.held.length;
+    return this.#held.length;
   }
 
   release(): void {
-    this.holds = () => false;
-    for (const go of this.held.splice(0)) go();
+    this.#holds = () => false;
+    for (const go of this.#held.splice(0)) go();
   }
 
   close(): void {
-    this.server.forceShutdown();
-    this.client.close();
+    this.#server.forceShutdown();
+    this.#client.close();
   }
 
-  private passing(name: string, at: string) {
+  #passing(name: string, at: string) {
     return (call: ServerUnaryCall<Buffer, Buffer>, done: sendUnaryData<Buffer>) => {
       const go = () =>
-        this.client.makeUnaryRequest(at, same, same, call.request, {}, (error, answer) =>
+        this.#client.makeUnaryRequest(at, same, same, call.request, {}, (error, answer) =>
           error === null ? done(null, answer) : done({ code: error.code, details: error.details }),
         );
-      if (this.holds(name, call.request)) this.held.push(go);
+      if (this.#holds(name, call.request)) this.#held.push(go);
       else go();
     };
   }
   /** Streams are never held. */
-  private streaming(at: string) {
+  #streaming(at: string) {
     return (call: ServerWritableStream<Buffer, Buffer>) => {
-      const above = this.client.makeServerStreamRequest(at, same, same, call.request, {});
+      const above = this.#client.makeServerStreamRequest(at, same, same, call.request, {});
       above.on('data', (message: Buffer) => call.write(message));
       above.on('end', () => call.end());
       above.on('error', (error: ServiceError) =>

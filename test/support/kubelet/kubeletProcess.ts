@@ -33,14 +33,20 @@ net.createServer((near) => {
 export const KUBELET_MAIN = path.resolve('dist/src/cli/main.js');
 
 export class KubeletProcess {
-  private child: ChildProcess | undefined;
-  private said: Buffer[] = [];
+  readonly #flags: readonly string[];
+  readonly #door: Door;
+
+  #child: ChildProcess | undefined;
+  #said: Buffer[] = [];
 
   private constructor(
     readonly manifests: string,
-    private readonly flags: readonly string[],
-    private readonly door: Door,
-  ) {}
+    flags: readonly string[],
+    door: Door,
+  ) {
+    this.#flags = flags;
+    this.#door = door;
+  }
 
   static async make(node: CriNode, api: TestApiServer, more: object = {}): Promise<KubeletProcess> {
     const { directory, cgroupParent } = node.node;
@@ -78,21 +84,21 @@ export class KubeletProcess {
   }
 
   get pid(): number {
-    return this.child?.pid ?? 0;
+    return this.#child?.pid ?? 0;
   }
 
   start(): void {
     // With the nursery that the node's agent has, so that memory says the same.
     const child = spawn(
       process.execPath,
-      ['--max-semi-space-size=2', KUBELET_MAIN, 'kubelet', ...this.flags],
+      ['--max-semi-space-size=2', KUBELET_MAIN, 'kubelet', ...this.#flags],
       {
         stdio: ['ignore', 'pipe', 'pipe'],
       },
     );
     for (const stream of [child.stdout, child.stderr])
-      stream.on('data', (chunk: Buffer) => this.said.push(chunk));
-    this.child = child;
+      stream.on('data', (chunk: Buffer) => this.#said.push(chunk));
+    this.#child = child;
   }
 
   /**
@@ -101,73 +107,77 @@ export class KubeletProcess {
    */
   async startWithin({ node }: CriNode): Promise<void> {
     const socket = path.join(node.directory, 'apiserver.sock');
-    await this.door.openAt(socket);
-    const relay = node.startDaemon(process.execPath, '-e', RELAY, socket, String(this.door.port));
+    await this.#door.openAt(socket);
+    const relay = node.startDaemon(process.execPath, '-e', RELAY, socket, String(this.#door.port));
     await eventually(
       async () => relay.output(),
       (said) => said.includes('listening'),
     );
-    const inside = node.startDaemon(process.execPath, KUBELET_MAIN, 'kubelet', ...this.flags);
+    const inside = node.startDaemon(process.execPath, KUBELET_MAIN, 'kubelet', ...this.#flags);
     this.output = () => inside.output().slice(-4000);
   }
 
   /** What it said, for whoever looks into a failure. */
-  output = (): string => Buffer.concat(this.said).toString().slice(-4000);
+  output = (): string => Buffer.concat(this.#said).toString().slice(-4000);
 
   async kill(signal: 'SIGKILL' | 'SIGTERM' = 'SIGKILL'): Promise<void> {
-    const { child } = this;
+    const child = this.#child;
     if (child === undefined || child.exitCode !== null) return;
     const ended = once(child, 'exit');
     child.kill(signal);
     await ended;
   }
 
-  shutApiserver = (): void => this.door.shut();
-  openApiserver = (): void => this.door.reopen();
+  shutApiserver = (): void => this.#door.shut();
+  openApiserver = (): void => this.#door.reopen();
 
   async stop(): Promise<void> {
     await this.kill();
-    await this.door.close();
+    await this.#door.close();
   }
 }
 
 /** Hands connections through, until it is told not to. */
 class Door {
-  private readonly sockets = new Set<Socket>();
-  private readonly servers: Server[] = [];
-  private isShut = false;
+  readonly #target: number;
 
-  private constructor(private readonly target: number) {}
+  readonly #sockets = new Set<Socket>();
+  readonly #servers: Server[] = [];
+  #isShut = false;
+
+  private constructor(target: number) {
+    this.#target = target;
+  }
 
   static async open(target: number): Promise<Door> {
     const door = new Door(target);
-    await door.listen({ port: 0, host: '127.0.0.1' });
+    await door.#listen({ port: 0, host: '127.0.0.1' });
     return door;
   }
 
   /** At a path as well. */
   openAt(socket: string): Promise<void> {
-    return this.listen({ path: socket });
+    return this.#listen({ path: socket });
   }
 
-  private async listen(place: ListenOptions): Promise<void> {
-    const server = createServer((near) => this.lead(near));
+  async #listen(place: ListenOptions): Promise<void> {
+    const server = createServer((near) => this.#lead(near));
     server.listen(place);
     await once(server, 'listening');
-    this.servers.push(server);
+    this.#servers.push(server);
   }
 
-  private lead(near: Socket): void {
-    if (this.isShut) {
+  #lead(near: Socket): void {
+    if (this.#isShut) {
       near.destroy();
       return;
     }
-    const far = connect(this.target, '127.0.0.1');
+    const far = connect(this.#target, '127.0.0.1');
     for (const socket of [near, far]) {
-      this.sockets.add(socket);
+      this.#sockets.add(socket);
       socket.on('error', () => socket.destroy());
       socket.on('close', () => {
-        this.sockets.delete(socket);
+        this.#sockets.delete(socket);
         near.destroy();
         far.destroy();
       });
@@ -176,22 +186,22 @@ class Door {
   }
 
   get port(): number {
-    const [first] = this.servers.map((server) => server.address() as AddressInfo);
+    const [first] = this.#servers.map((server) => server.address() as AddressInfo);
     return first?.port ?? 0;
   }
 
   shut(): void {
-    this.isShut = true;
-    for (const socket of this.sockets) socket.destroy();
+    this.#isShut = true;
+    for (const socket of this.#sockets) socket.destroy();
   }
 
   reopen(): void {
-    this.isShut = false;
+    this.#isShut = false;
   }
 
   async close(): Promise<void> {
     this.shut();
-    for (const server of this.servers) {
+    for (const server of this.#servers) {
       const closed = once(server, 'close');
       server.close();
       await closed;

@@ -18,15 +18,20 @@ export const NEEDS = {
 };
 
 export class PodNode extends NodePods {
+  readonly #api: TestApiServer;
+  readonly #kubelet: KubeletProcess;
+
   private constructor(
     node: CriNode,
     client: Client,
-    private readonly api: TestApiServer,
-    private readonly kubelet: KubeletProcess,
+    api: TestApiServer,
+    kubelet: KubeletProcess,
     /** Between the kubelet and its runtime. */
     readonly proxy: CriProxy,
   ) {
     super(node, client);
+    this.#api = api;
+    this.#kubelet = kubelet;
   }
 
   /** `config` is more of the kubelet's configuration file; `prepare` comes before the kubelet. */
@@ -66,7 +71,7 @@ export class PodNode extends NodePods {
     return made;
   }
 
-  said = (): string => this.kubelet.output();
+  said = (): string => this.#kubelet.output();
 
   /** A path in the directory that the node and the test share. */
   at = (name: string): string => path.join(this.node.node.directory, name);
@@ -86,9 +91,9 @@ export class PodNode extends NodePods {
   }
 
   async stop(): Promise<void> {
-    await this.kubelet.stop();
+    await this.#kubelet.stop();
     this.proxy.close();
     await this.node.stop();
-    await this.api.close();
+    await this.#api.close();
   }
 }

@@ -18,10 +18,13 @@ export interface Asked {
 }
 
 export class ServingPods {
-  private constructor(
-    private readonly pods: PodNode,
-    private readonly certificate: string,
-  ) {}
+  readonly #pods: PodNode;
+  readonly #certificate: string;
+
+  private constructor(pods: PodNode, certificate: string) {
+    this.#pods = pods;
+    this.#certificate = certificate;
+  }
 
   static async on(pods: PodNode): Promise<ServingPods> {
     const { cert, key } = await makeCertificate();
@@ -39,7 +42,7 @@ export class ServingPods {
     more: Partial<V1Container>,
     spec: Partial<V1PodSpec> = {},
   ): Partial<V1PodSpec> {
-    const words = [process.execPath, PROGRAM, this.certificate, `'${JSON.stringify(answers)}'`];
+    const words = [process.execPath, PROGRAM, this.#certificate, `'${JSON.stringify(answers)}'`];
     return {
       volumes: [{ name: 'host', hostPath: { path: '/' } }],
       containers: [
@@ -60,13 +63,13 @@ export class ServingPods {
   ask(pod: string, page: string): Promise<string> {
     return eventually(
       async () => {
-        const ip = (await this.pods.get(pod))?.status.podIP;
+        const ip = (await this.#pods.get(pod))?.status.podIP;
         if (ip === undefined) throw new Error(`${pod} has no address`);
-        return this.pods.node.node.run('busybox', 'wget', '-q', '-O', '-', `http://${ip}:8080${page}`);
+        return this.#pods.node.node.run('busybox', 'wget', '-q', '-O', '-', `http://${ip}:8080${page}`);
       },
       () => true,
     ).catch((error: Error) => {
-      throw new Error(`${error.message}\n${this.pods.said()}`);
+      throw new Error(`${error.message}\n${this.#pods.said()}`);
     });
   }
 

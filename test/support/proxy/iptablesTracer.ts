@@ -41,17 +41,21 @@ const words = (line: string) =>
   (line.match(/"(?:\\.|[^"\\])*"|\S+/g) ?? []).map((word) => word.replace(/^"(.*)"$/, '$1'));
 
 class Run {
+  readonly #trace: IptablesTrace;
+
   masqueraded = false;
   #mark = 0;
 
   constructor(
-    private readonly trace: IptablesTrace,
+    trace: IptablesTrace,
     readonly packet: { -readonly [K in keyof Packet]: Packet[K] },
-  ) {}
+  ) {
+    this.#trace = trace;
+  }
 
   /** Undefined: the end of the chain, or RETURN. */
   chain(table: string, name: string): End | undefined {
-    const chains = this.trace.ruleset.get(table)?.chains;
+    const chains = this.#trace.ruleset.get(table)?.chains;
     for (const line of chains?.get(name)?.rules ?? []) {
       const rule = words(line).slice(2);
       const at = rule.indexOf('-j');
@@ -109,9 +113,9 @@ class Run {
     const name = rule[rule.indexOf('--name') + 1] ?? '';
     if (!rule.includes('recent')) return () => true;
     return () => {
-      const clients = this.trace.recent?.get(name) ?? new Set();
+      const clients = this.#trace.recent?.get(name) ?? new Set();
       if (rule.includes('--rcheck')) return clients.has(this.packet.source);
-      this.trace.recent?.set(name, clients.add(this.packet.source));
+      this.#trace.recent?.set(name, clients.add(this.packet.source));
       return true;
     };
   }
@@ -121,7 +125,8 @@ class Run {
     value: string,
     rest: readonly string[],
   ): { isSo: boolean; length: number; known?: false } {
-    const { packet, trace } = this;
+    const { packet } = this;
+    const trace = this.#trace;
     const within = (ip: string) => {
       const cidr = parseCidr(value);
       return cidr !== undefined && contains(cidr, ip);

@@ -91,6 +91,9 @@ function hexKey(types: readonly string[], key: string): string {
 type RuleResult = { readonly verdict: Verdict } | 'next' | 'nat' | 'reject';
 
 class Run {
+  readonly #ruleset: Loaded;
+  readonly #options: TraceOptions;
+
   readonly #registers = new Uint8Array(64);
   #mark = 0;
   #masqueraded = false;
@@ -98,10 +101,13 @@ class Run {
   #end: 'accept' | 'drop' | 'reject' = 'accept';
 
   constructor(
-    private readonly ruleset: Loaded,
-    private readonly options: TraceOptions,
+    ruleset: Loaded,
+    options: TraceOptions,
     readonly packet: { -readonly [K in keyof Packet]: Packet[K] },
-  ) {}
+  ) {
+    this.#ruleset = ruleset;
+    this.#options = options;
+  }
 
   outcome(): Outcome {
     const { destination, destinationPort } = this.packet;
@@ -109,7 +115,7 @@ class Run {
   }
 
   hook(name: string): 'accept' | 'drop' | 'reject' {
-    const chains = this.ruleset.chains
+    const chains = this.#ruleset.chains
       .filter((chain) => chain.hook === name)
       .sort((a, b) => (a.priority ?? 0) - (b.priority ?? 0));
     for (const chain of chains) {
@@ -124,7 +130,7 @@ class Run {
 
   /** What a chain came to; undefined is the end of its rules, or `return`. */
   #chain(name: string): 'accept' | 'drop' | 'reject' | undefined {
-    for (const { expressions } of this.ruleset.rules.get(name) ?? []) {
+    for (const { expressions } of this.#ruleset.rules.get(name) ?? []) {
       const result = this.#rule(expressions);
       if (result === 'next') continue;
       if (result === 'nat') return 'accept';
@@ -164,10 +170,10 @@ class Run {
     } else if ('fib' in expression) {
       const { flags, dreg } = expression.fib;
       const ip = flags.includes('saddr') ? this.packet.source : this.packet.destination;
-      this.#write(dreg, hostOrder(isLocal(this.options.machine, ip) ? 2 : 1));
+      this.#write(dreg, hostOrder(isLocal(this.#options.machine, ip) ? 2 : 1));
     } else if ('numgen' in expression) {
       const { modulus, dreg } = expression.numgen;
-      this.#write(dreg, hostOrder(Math.floor(this.options.machine.random() * modulus)));
+      this.#write(dreg, hostOrder(Math.floor(this.#options.machine.random() * modulus)));
     } else if ('bitwise' in expression && 'mask' in expression.bitwise) {
       const { sreg, dreg, length, mask, xor } = expression.bitwise;
       const value = (BigInt(`0x${this.#read(sreg, length)}`) & BigInt(`0x${mask}`)) ^ BigInt(`0x${xor}`);
@@ -194,12 +200,12 @@ class Run {
     dreg,
     flags,
   }: Extract<Expression, { lookup: unknown }>['lookup']): RuleResult | 'break' | undefined {
-    const loaded = this.ruleset.sets.get(set);
+    const loaded = this.#ruleset.sets.get(set);
     if (loaded === undefined) throw new Error(`no set ${set}`);
     const types = loaded.set.type ?? [];
     const length = types.reduce((sum, type) => sum + 4 * Math.ceil((SIZES[type] ?? 4) / 4), 0);
     const key = this.#read(sreg, length);
-    if (this.options.dynamic?.get(set)?.has(key) === true) return undefined;
+    if (this.#options.dynamic?.get(set)?.has(key) === true) return undefined;
     const element = loaded.elements.get(key);
     if ((element === undefined) !== (flags?.includes('invert') ?? false)) return 'break';
     if (element?.verdict !== undefined) return { verdict: element.verdict };
@@ -209,7 +215,7 @@ class Run {
   }
 
   #dynset({ set, sregKey }: Extract<Expression, { dynset: unknown }>['dynset']): void {
-    const { dynamic } = this.options;
+    const { dynamic } = this.#options;
     if (dynamic === undefined) return;
     const clients = dynamic.get(set) ?? new Set<string>();
     dynamic.set(set, clients.add(this.#read(sregKey, this.packet.family === 'ip' ? 4 : 16)));

@@ -44,12 +44,15 @@ export function random(seed: number): () => number {
 
 /** Numbers of addresses and node ports, each held by one key at a time: what one lets go another may take in the same sync. */
 export class Places {
+  readonly #next: () => number;
+  readonly #size: number;
+
   readonly #held = new Map<string, number>();
 
-  constructor(
-    private readonly next: () => number,
-    private readonly size: number,
-  ) {}
+  constructor(next: () => number, size: number) {
+    this.#next = next;
+    this.#size = size;
+  }
 
   /** Another place for the key, or the same; each family has its own places. */
   move(key: string, family: IpFamily): number {
@@ -57,8 +60,8 @@ export class Places {
     const taken = new Set(
       [...this.#held].filter(([other]) => other.endsWith(`/${family}`)).map(([, at]) => at),
     );
-    const free = Array.from({ length: this.size }, (_, at) => at).filter((at) => !taken.has(at));
-    const place = free[Math.floor(this.next() * free.length)] ?? 0;
+    const free = Array.from({ length: this.#size }, (_, at) => at).filter((at) => !taken.has(at));
+    const place = free[Math.floor(this.#next() * free.length)] ?? 0;
     this.#held.set(key, place);
     return place;
   }

@@ -11,28 +11,32 @@ export interface FakeMachineState {
 }
 
 export class FakeMachine implements Machine {
+  readonly #state: FakeMachineState;
+
   readonly scripts: string[] = [];
 
-  constructor(private readonly state: FakeMachineState) {}
+  constructor(state: FakeMachineState) {
+    this.#state = state;
+  }
 
   async readFile(file: string) {
-    return this.state.files?.[file] ?? null;
+    return this.#state.files?.[file] ?? null;
   }
 
   async findTool(name: string) {
-    return this.state.tools !== undefined && name in this.state.tools ? `/fake/${name}` : null;
+    return this.#state.tools !== undefined && name in this.#state.tools ? `/fake/${name}` : null;
   }
 
   async runTool(file: string) {
-    return this.state.tools?.[file.slice('/fake/'.length)] ?? '';
+    return this.#state.tools?.[file.slice('/fake/'.length)] ?? '';
   }
 
   async runInSandbox(script: string) {
     this.scripts.push(script);
-    if (this.state.sandboxRefused !== undefined) return { reason: this.state.sandboxRefused };
+    if (this.#state.sandboxRefused !== undefined) return { reason: this.#state.sandboxRefused };
     const ids = [...script.matchAll(/printf '%s\\0%s\\0%s\\0' '([^']+)'/g)].map((match) => match[1] ?? '');
     const lines = ids.map((id) => {
-      const { code, output } = this.state.kernel?.[id] ?? { code: 0, output: '' };
+      const { code, output } = this.#state.kernel?.[id] ?? { code: 0, output: '' };
       return `${id}\0${code}\0${output}\0`;
     });
     return { output: lines.join('') };

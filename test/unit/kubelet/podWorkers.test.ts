@@ -9,34 +9,34 @@ class FakeSync implements PodSync {
   readonly retold: string[] = [];
   outcome: SyncOutcome = { terminal: false };
   failures = 0;
-  private readonly held = new Map<string, () => void>();
-  private readonly holding = new Set<string>();
+  readonly #held = new Map<string, () => void>();
+  readonly #holding = new Set<string>();
 
   hold(step: string): void {
-    this.holding.add(step);
+    this.#holding.add(step);
   }
 
   release(step: string): void {
-    this.holding.delete(step);
-    this.held.get(step)?.();
+    this.#holding.delete(step);
+    this.#held.get(step)?.();
   }
 
   sync: PodSync['sync'] = async ({ metadata, spec }, signal) => {
-    await this.step(`sync ${metadata.uid} ${spec.containers[0]?.image}`, `sync ${metadata.uid}`, signal);
+    await this.#step(`sync ${metadata.uid} ${spec.containers[0]?.image}`, `sync ${metadata.uid}`, signal);
     if (this.failures-- > 0) throw new Error('not yet');
     return this.outcome;
   };
   terminating: PodSync['terminating'] = (uid, _, { graceSeconds, signal }) =>
-    this.step(`terminating ${uid} ${graceSeconds}`, `terminating ${uid}`, signal);
+    this.#step(`terminating ${uid} ${graceSeconds}`, `terminating ${uid}`, signal);
   retell: PodSync['retell'] = ({ metadata }) => this.retold.push(metadata.uid);
-  terminated: PodSync['terminated'] = (uid) => this.step(`terminated ${uid}`, `terminated ${uid}`);
-  erase: PodSync['erase'] = (uid) => this.step(`erase ${uid}`, `erase ${uid}`);
+  terminated: PodSync['terminated'] = (uid) => this.#step(`terminated ${uid}`, `terminated ${uid}`);
+  erase: PodSync['erase'] = (uid) => this.#step(`erase ${uid}`, `erase ${uid}`);
 
-  private async step(said: string, key: string, signal?: AbortSignal): Promise<void> {
+  async #step(said: string, key: string, signal?: AbortSignal): Promise<void> {
     this.said.push(said);
-    if (!this.holding.has(key)) return;
+    if (!this.#holding.has(key)) return;
     await new Promise<void>((resolve, reject) => {
-      this.held.set(key, resolve);
+      this.#held.set(key, resolve);
       signal?.addEventListener('abort', () => reject(signal.reason));
     });
   }

@@ -67,16 +67,21 @@ const budgetFor = (app: string, disruptionsAllowed: number) =>
 const namesOf = ({ slot, pods }: Victims) => `${slot}: ${pods.map(({ key }) => key).join(' ')}`;
 
 class Cluster {
+  readonly #dice: Dice;
+
   readonly snapshot = new Snapshot();
   readonly nominations = new Nominations(this.snapshot);
   budgets = new Budgets([]);
 
-  constructor(private readonly dice: Dice) {
+  constructor(dice: Dice) {
+    this.#dice = dice;
+
     for (const name of NODES) this.snapshot.setNode(randomNode(dice, name));
   }
 
   change(step: number): void {
-    const { dice, snapshot, nominations } = this;
+    const { snapshot, nominations } = this;
+    const dice = this.#dice;
     const node = dice.of(NODES);
     const some = `p${dice.below(12)}`;
     switch (dice.below(8)) {
