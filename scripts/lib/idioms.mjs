@@ -1,4 +1,4 @@
-// Finds ways of writing that this tree has given up: a list or an object spread where it is written. Pure.
+// Finds ways of writing that this tree has given up: a literal that is spread where it stands, `private`. Pure.
 // Guarantees: each finding is one sentence with the file and the line; what strings and comments hold is read over.
 
 const OPENS = '([{';
@@ -8,11 +8,19 @@ const CLOSES = ')]}';
 export function idioms(files) {
   return files.flatMap(({ path, text }) => {
     const code = blanked(text);
-    return spreadLiterals(code).map(
-      (at) => `${path}:${lineAt(code, at)}: spreads a literal; write what it holds without the brackets`,
-    );
+    const finding = (says) => (at) => `${path}:${lineAt(code, at)}: ${says}`;
+    return [
+      ...spreadLiterals(code).map(finding('spreads a literal; write what it holds without the brackets')),
+      ...privateMembers(code).map(finding('a member is private; give it a name that begins with #')),
+    ];
   });
 }
+
+/** Where the modifier stands. A constructor can be private in no other way. */
+const privateMembers = (code) =>
+  [...code.matchAll(/(?<=[({},;\n]\s*(?:static )?)private (?!constructor\b)[\w[]/g)].map(
+    ({ index }) => index,
+  );
 
 /** Where `...[a, b]` or `...{ a, b }` stands. Not where more follows, as in `...[a, b].reverse()`, nor for parameters. */
 function spreadLiterals(code) {

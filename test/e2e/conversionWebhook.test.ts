@@ -53,8 +53,21 @@ describeWith(NEEDS, 'a conversion webhook in a pod', () => {
     const file = (name: string) => path.join(path.dirname(cluster.dataDir), name);
     const [key, cert] = [file('tls.key'), file('tls.crt')];
     const made = await answerOf('openssl', [
-      ...['req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-days', '365', '-subj', '/CN=converter'],
-      ...['-addext', 'subjectAltName=DNS:converter.default.svc', '-keyout', key, '-out', cert],
+      'req',
+      '-x509',
+      '-newkey',
+      'rsa:2048',
+      '-nodes',
+      '-days',
+      '365',
+      '-subj',
+      '/CN=converter',
+      '-addext',
+      'subjectAltName=DNS:converter.default.svc',
+      '-keyout',
+      key,
+      '-out',
+      cert,
     ]);
     expect(made, made.stderr).toMatchObject({ code: 0 });
     await cluster.kubectl('create', 'secret', 'tls', 'converter', `--cert=${cert}`, `--key=${key}`);
@@ -81,7 +94,12 @@ describeWith(NEEDS, 'a conversion webhook in a pod', () => {
   const apply = (manager: string, version: string, spec: object, ...more: string[]) =>
     cluster.kubectlOf(
       JSON.stringify({ ...backup, apiVersion: `example.com/${version}`, spec }),
-      ...['apply', '--server-side', `--field-manager=${manager}`, ...more, '-f', '-'],
+      'apply',
+      '--server-side',
+      `--field-manager=${manager}`,
+      ...more,
+      '-f',
+      '-',
     );
   const backup = { kind: 'Backup', metadata: { name: 'nightly', namespace: 'default' } };
 
@@ -120,7 +138,9 @@ describeWith(NEEDS, 'a conversion webhook in a pod', () => {
 
   test('objects move to another storage version by being written again, and then need no webhook', async () => {
     const storage = [false, true].map((isStored, i) => ({
-      ...{ op: 'replace', path: `/spec/versions/${i}/storage`, value: isStored },
+      op: 'replace',
+      path: `/spec/versions/${i}/storage`,
+      value: isStored,
     }));
     await cluster.kubectl(
       'patch',

@@ -60,26 +60,30 @@ interface Node {
 
 /** The rules of one schema about values of another: inside allOf they see the type of the value that they are about. */
 class Rules {
+  readonly #sources: readonly V1ValidationRule[];
+  readonly #about: JsonSchema;
+  readonly #isRoot: boolean;
+
   readonly #compiled: (CompiledRule | undefined)[] = [];
   readonly count: number;
 
-  constructor(
-    private readonly sources: readonly V1ValidationRule[],
-    private readonly about: JsonSchema,
-    private readonly isRoot: boolean,
-  ) {
+  constructor(sources: readonly V1ValidationRule[], about: JsonSchema, isRoot: boolean) {
+    this.#sources = sources;
+    this.#about = about;
+    this.#isRoot = isRoot;
+
     this.count = sources.length;
   }
 
   /** Undefined where expressions see nothing. */
   get type(): CelType | undefined {
-    return typeOfSchema(this.about, this.isRoot)?.type;
+    return typeOfSchema(this.#about, this.#isRoot)?.type;
   }
 
   /** Undefined for one that cannot be compiled. */
   at(index: number, type: CelType): CompiledRule | undefined {
     if (index in this.#compiled) return this.#compiled[index];
-    const rule = compileRule(this.sources[index] as V1ValidationRule, type);
+    const rule = compileRule(this.#sources[index] as V1ValidationRule, type);
     this.#compiled[index] = isCompiled(rule) ? rule : undefined;
     return this.#compiled[index];
   }

@@ -17,6 +17,16 @@ test.each([
 });
 
 test.each([
+  ['a field', 'class A {\n  private readonly a = 1;\n}', 2],
+  ['a method', 'class A {\n  b = 1;\n  static private async a() {}\n}', 3],
+  ['a parameter', 'class A {\n  constructor(private readonly a: B) {}\n}', 2],
+])('a private member is named with its line: %s', (_, text, line) => {
+  expect(found(text)).toEqual([`src/a.ts:${line}: a member is private; give it a name that begins with #`]);
+});
+
+test.each([
+  ['a private constructor', 'class A {\n  private constructor() {}\n}'],
+  ['the word', '// private: one\nconst all = { private: true };\nf(private_);'],
   ['a copy that is worked on', 'f(...[...names].sort());'],
   ['a choice', 'f({ ...(a ? { b } : {}) });'],
   ['parameters', 'const f = (...[a, b]: [number, number]) => a + b;'],
