@@ -30,7 +30,8 @@ bool Waits(const Fd& socket, short events, int timeoutMs) {
 
 // The route to it, or the other side, says no.
 bool IsRefusal(int error) {
-  return error == ECONNREFUSED || error == ECONNRESET || error == EHOSTUNREACH || error == ENETUNREACH || error == EACCES || error == EPERM;
+  return error == ECONNREFUSED || error == ECONNRESET || error == EHOSTUNREACH || error == ENETUNREACH || error == EACCES || error == EPERM ||
+         error == ENOPROTOOPT || error == EPROTO;  // it does not know the protocol
 }
 
 std::string Outcome(int error, const char* operation) {

@@ -33,6 +33,11 @@ An end is pod/NAME, NAMESPACE/NAME or an address; the second may have a port.
 Examples:
   trellis policy explain pod/web pod/db:5432
   trellis policy explain shop/web 10.0.0.7:53 --protocol udp
+  trellis policy explain pod/web pod/db:5432 --trace
+
+With --trace a packet is sent out of the first pod, and the kernels of the nodes on its way tell which rules it met. It is the
+first of a connection and nothing more: a TCP SYN that is reset when it is answered, an empty UDP datagram, or an SCTP INIT.
+Its user needs create of nodes/proxy, and the nodes an agent of Trellis.
 `;
 
 interface EngineFlags {
@@ -101,10 +106,15 @@ async function enforce(flags: EngineFlags): Promise<void> {
   process.exit(process.exitCode ?? 0);
 }
 
+const EXIT_CODES = `Exit code: 0 when it is allowed, 1 when it is refused or cannot be answered; with --trace 2 when the kernel
+does not say the same.
+`;
+
 interface ExplainFlags extends DataDirOption {
   readonly kubeconfig?: string;
   readonly namespace: string;
   readonly protocol: Question['protocol'];
+  readonly trace?: boolean;
 }
 
 export function policyCommand(terminal: Terminal): Command {
@@ -117,7 +127,8 @@ export function policyCommand(terminal: Terminal): Command {
     .addOption(
       new Option('--protocol <protocol>', 'of the connection').choices(['tcp', 'udp', 'sctp']).default('tcp'),
     )
-    .addHelpText('after', `${EXPLAIN_EXAMPLES}\nExit code: 0 when it is allowed, 1 when it is refused.\n`)
+    .option('--trace', 'send a packet, and prove it with what the kernel did')
+    .addHelpText('after', `${EXPLAIN_EXAMPLES}\n${EXIT_CODES}`)
     .action((from: End, to: End, flags: ExplainFlags) =>
       reporting(terminal, () => telling(terminal, () => answer({ from, to, flags }, terminal))),
     );
@@ -149,7 +160,7 @@ async function answer(
   { from, to, flags }: { from: End; to: End; flags: ExplainFlags },
   terminal: Terminal,
 ): Promise<void> {
-  const { explain } = await import('../network/policy/explain.js');
+  const { judgedPairs, pairText } = await import('../network/policy/explain.js');
   const client = openClient(await transportOf(flags.kubeconfig ?? existingLayout(flags).adminKubeconfig));
   try {
     const [pods, namespaces, policies] = await Promise.all([
@@ -161,9 +172,16 @@ async function answer(
       canonicalIp(name) === undefined ? `${namespace}/${name}` : name;
     const objects = { pods: pods.items, namespaces: namespaces.items, policies: policies.items };
     const question = { from: textOf(from), to: textOf(to), protocol: flags.protocol, port: to.port };
-    const { lines, isAllowed } = explain(objects, question);
-    terminal.write(`${lines.join('\n')}\n`);
-    if (!isAllowed) terminal.setExitCode(1);
+    const pairs = judgedPairs(objects, question);
+    if (pairs.some(({ verdict }) => !verdict.isAllowed)) terminal.setExitCode(1);
+    for (const pair of pairs) {
+      terminal.write(`${pairText(pair)}\n`);
+      if (flags.trace !== true) continue;
+      const { tracePair } = await import('./policyTrace.js');
+      const { lines, agrees } = await tracePair(client, { pair, pods: objects.pods, question });
+      terminal.write(lines.map((line) => `  ${line}\n`).join(''));
+      if (!agrees) terminal.setExitCode(2);
+    }
   } finally {
     client.close();
   }

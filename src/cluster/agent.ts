@@ -17,6 +17,7 @@ import { openHttps } from '../client/httpTransport.js';
 import type { Informer, Informers } from '../client/informer.js';
 import { openInformers } from '../client/sharedInformers.js';
 import { SharedObjects } from '../client/sharedObjects.js';
+import { openRuntime } from '../cri/client.js';
 import { runDns } from '../dns/dns.js';
 import { serversOf } from '../dns/forward.js';
 import { openCgroups } from '../kernel/cgroup/adapter.js';
@@ -25,6 +26,7 @@ import type { Attached } from '../kubelet/podSandbox.js';
 import { type KubeletProcessOptions, openKubelet } from '../kubelet/process.js';
 import { makeAccess } from '../kubelet/server/access.js';
 import { openPolicyEngine, type PolicyEngine } from '../network/policy/standalone.js';
+import { traceRoutes } from '../network/policy/traceRoutes.js';
 import { settle, trafficOf } from '../proxy/config.js';
 import { serveProxy } from '../proxy/serving.js';
 import { savedKubelet, savedProxy } from './componentFiles.js';
@@ -36,6 +38,7 @@ import { keepKubeletChains } from './kubeletChains.js';
 import type { Layout } from './layout.js';
 import { type NodeIdentity, openNodeIdentity, type PartClients } from './nodeIdentity.js';
 import { startNodeNetwork } from './nodeNetwork.js';
+import { podNetns } from './podNetns.js';
 import { openProxyMode } from './proxyMode.js';
 import { openRegistry } from './registry/server.js';
 import { DNS_ADDRESS, serviceAddress } from './serviceAddress.js';
@@ -91,7 +94,8 @@ export async function runAgent(options: AgentOptions): Promise<void> {
     await forwardPackets({ layout }, rangesOf(settings.clusterCidr));
     const attached: Attached = (pod, ips) => policies.enforcer.attach(pod, ips);
     const otherMetrics = metricsOf(policies, log);
-    closers.push(await startKubelet(options, identity, { ...node, attached, otherMetrics }));
+    const otherPaths = tracesOf(options, policies);
+    closers.push(await startKubelet(options, identity, { ...node, attached, otherMetrics, otherPaths }));
     // The kubelet runs what it knows of also without an apiserver; the others have nothing to do before it is ready, and no
     // tokens before the Node is there.
     const others = Promise.all([apiserverReady(identity, signal), when(self, signal, () => true)]).then(() =>
@@ -148,6 +152,17 @@ const metricsOf =
       return '';
     });
 
+/** `trellis policy explain --trace` asks for them. */
+const tracesOf = ({ layout }: AgentOptions, { enforcer }: PolicyEngine) =>
+  traceRoutes({
+    tracer: enforcer.tracer,
+    table: layout.policyTable,
+    netnsOf: async (pod) => {
+      const runtime = openRuntime(`unix://${layout.containerdSocket}`);
+      return podNetns(runtime.runtime, pod).finally(() => runtime.close());
+    },
+  });
+
 /** The runtime reads where the registry is at every pull: any free port will do. */
 async function serveImages({ layout, pauseProgram }: AgentOptions, { registry: own }: NodeIdentity) {
   const images = await Promise.all([pauseImage(pauseProgram), busyboxImage()]);
@@ -174,7 +189,7 @@ async function waitForSocket(file: string, signal: AbortSignal): Promise<void> {
 async function startKubelet(
   { layout, settings, nodeIps, log: agentLog }: AgentOptions,
   identity: NodeIdentity,
-  around: Access & Required<Pick<KubeletProcessOptions, 'attached' | 'otherMetrics'>>,
+  around: Access & Required<Pick<KubeletProcessOptions, 'attached' | 'otherMetrics' | 'otherPaths'>>,
 ) {
   const log = agentLog.with({ part: 'kubelet' });
   const { client } = around;

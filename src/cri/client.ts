@@ -32,6 +32,7 @@ import type {
   MetricDescriptor,
   RuntimeService,
   SandboxFilter,
+  StringMap,
 } from './runtime.js';
 
 // A sandbox includes its network, which may wait for others on the node.
@@ -111,6 +112,10 @@ function runtimeService(connection: Connection): RuntimeService {
         { podSandboxId: id },
         toPodSandboxStatus,
       ),
+    async podSandboxInfo(id) {
+      const request = { podSandboxId: id, verbose: true };
+      return (await call<{ info?: StringMap | null }>('PodSandboxStatus', request)).info ?? {};
+    },
     listPodSandbox: async (filter = {}) => sandboxesOf(await call('ListPodSandbox', sandboxFilter(filter))),
     streamPodSandboxes: (filter = {}) => pieces('StreamPodSandboxes', sandboxFilter(filter), sandboxesOf),
     updatePodSandboxResources: (id, resources) =>

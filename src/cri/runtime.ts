@@ -333,6 +333,8 @@ export interface RuntimeService {
   stopPodSandbox(id: string): Promise<void>;
   removePodSandbox(id: string): Promise<void>;
   podSandboxStatus(id: string): Promise<PodSandboxStatus>;
+  /** What a runtime tells of a sandbox beyond the interface, each value mostly JSON of its own shape. */
+  podSandboxInfo(id: string): Promise<StringMap>;
   listPodSandbox(filter?: SandboxFilter): Promise<readonly PodSandbox[]>;
   streamPodSandboxes(filter?: SandboxFilter): Promise<readonly PodSandbox[]>;
   /** Tells the runtime what the pod as a whole may use, after its control group was changed. */

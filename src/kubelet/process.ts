@@ -25,6 +25,8 @@ export interface KubeletProcessOptions extends Pick<KubeletSurroundings, 'attach
   /** Both undefined for a kubelet without an apiserver. */
   readonly client: Client | undefined;
   readonly informers: Informers | undefined;
+  /** Answers paths of the API that others of this process have; false for those it does not know. */
+  readonly otherPaths?: KubeletServerOptions['others'] | undefined;
   /** Asked once the kubelet runs. */
   readonly serving: () => Promise<Pick<KubeletServerOptions, 'tls' | 'access'>>;
   readonly log: Log;
@@ -61,7 +63,9 @@ export async function openKubelet(options: KubeletProcessOptions): Promise<Kubel
     });
     closers.add(() => kubelet.stop());
     const { tls, access } = await options.serving();
-    const servers = await openKubeletServers(kubelet, { tls, access, runtime: runtime.runtime, log });
+    const { otherPaths } = options;
+    const around = { tls, access, runtime: runtime.runtime, otherPaths, log };
+    const servers = await openKubeletServers(kubelet, around);
     closers.add(() => servers.close());
     return { servers, tls, close: () => closers.close() };
   } catch (error) {

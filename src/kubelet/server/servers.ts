@@ -19,16 +19,26 @@ export interface KubeletServers {
 
 export async function openKubeletServers(
   kubelet: Pick<RunningKubelet, 'config' | 'pods' | 'pod' | 'stats' | 'unhealthy'>,
-  options: Pick<KubeletServerOptions, 'tls' | 'access' | 'runtime' | 'log'>,
+  {
+    otherPaths,
+    ...options
+  }: Pick<KubeletServerOptions, 'tls' | 'access' | 'runtime' | 'log'> & {
+    /** Of others than the kubelet; not answered while the way into containers is closed. */
+    readonly otherPaths?: KubeletServerOptions['others'] | undefined;
+  },
 ): Promise<KubeletServers> {
   const { address, port, readOnlyPort, healthzPort, healthzBindAddress, rootDir } = kubelet.config;
   const { tlsMinVersion, tlsCipherSuites, enableDebuggingHandlers } = kubelet.config;
   const health = () => kubelet.unhealthy();
+  const own = otherRoutes(kubelet);
+  const further = enableDebuggingHandlers ? otherPaths : undefined;
+  const others: typeof own = (request, response) =>
+    own(request, response) || further?.(request, response) === true;
   const shared = {
     address,
     health,
     pods: { list: () => kubelet.pods(), get: (at: string, name: string) => kubelet.pod(at, name) },
-    others: otherRoutes(kubelet),
+    others,
   };
   const opened: { close(): Promise<void> }[] = [];
   const kept = <T extends { close(): Promise<void> }>(server: T): T => {

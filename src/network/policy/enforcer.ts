@@ -22,6 +22,7 @@ import { PolicyPlanner } from './planner.js';
 import { PolicyObjects } from './policyObjects.js';
 import { RefusalLog } from './refusals.js';
 import { FAMILIES } from './table.js';
+import { PolicyTracer } from './tracer.js';
 
 export interface EnforcerOptions {
   readonly nodeName: string;
@@ -44,6 +45,7 @@ const ATTACH_MS = 5_000;
 
 export class PolicyEnforcer {
   readonly planner: PolicyPlanner;
+  readonly tracer: PolicyTracer;
   readonly #options: EnforcerOptions;
   readonly #runner: SyncRunner;
   #objects: PolicyObjects | undefined;
@@ -59,6 +61,12 @@ export class PolicyEnforcer {
     const { table, logsRefused = false } = options;
     this.planner = new PolicyPlanner(table, { tracesRefused: logsRefused });
     if (logsRefused) this.#traces = this.#logRefused();
+    const images = async () => {
+      if (this.#objects === undefined) throw new Error('the network policies of this node are not known yet');
+      await this.synced();
+      return this.planner.images;
+    };
+    this.tracer = new PolicyTracer({ table, images, netns: options.netns });
     this.#runner = makeSyncRunner({
       minPeriodMs: 0,
       retry: RETRY,
@@ -133,6 +141,7 @@ export class PolicyEnforcer {
   async stop(): Promise<void> {
     clearInterval(this.#checks);
     this.#traces?.close();
+    this.tracer.close();
     this.#objects?.stop();
     await this.#runner.stop();
   }

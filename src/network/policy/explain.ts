@@ -23,13 +23,21 @@ export interface Question {
   readonly port?: number | undefined;
 }
 
-export interface Explanation {
-  readonly lines: readonly string[];
-  readonly isAllowed: boolean;
+/** What the objects say of one pair of addresses. */
+export interface JudgedPair {
+  readonly source: string;
+  readonly destination: string;
+  readonly verdict: Verdict;
 }
 
-/** Throws an Error that says what is wrong with an end. */
-export function explain({ pods, namespaces, policies }: ExplainedObjects, question: Question): Explanation {
+export const pairText = ({ source, destination, verdict }: JudgedPair) =>
+  `${source} to ${destination}: ${verdictText(verdict)}`;
+
+/** Of each family that both ends have. Throws an Error that says what is wrong with an end. */
+export function judgedPairs(
+  { pods, namespaces, policies }: ExplainedObjects,
+  question: Question,
+): readonly JudgedPair[] {
   const planner = new PolicyPlanner();
   for (const { metadata } of namespaces) planner.setNamespace(metadata.name, metadata.labels ?? {});
   // Each side is judged on its own node: here all are on one.
@@ -45,16 +53,8 @@ export function explain({ pods, namespaces, policies }: ExplainedObjects, questi
       .map((destination) => ({ source, destination })),
   );
   if (pairs.length === 0) throw new Error(`${question.from} and ${question.to} have no family in common`);
-  const verdicts = pairs.map((pair): { pair: typeof pair; verdict: Verdict } => ({
-    pair,
-    verdict: judge(planner, { ...pair, protocol: question.protocol, port: question.port }),
-  }));
-  return {
-    lines: verdicts.map(
-      ({ pair, verdict }) => `${pair.source} to ${pair.destination}: ${verdictText(verdict)}`,
-    ),
-    isAllowed: verdicts.every(({ verdict }) => verdict.isAllowed),
-  };
+  const { protocol, port } = question;
+  return pairs.map((pair) => ({ ...pair, verdict: judge(planner, { ...pair, protocol, port }) }));
 }
 
 function addressesOf(pods: readonly Stored<V1Pod>[], end: string): readonly string[] {
