@@ -2,7 +2,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import path from 'node:path';
-import { afterEach, expect, it } from 'vitest';
+import { afterEach, expect, test } from 'vitest';
 import { silentLog } from '../../../src/api/log.js';
 import { NAMESPACES, NETWORK_POLICIES, PODS } from '../../../src/api/resources.js';
 import { openNft } from '../../../src/kernel/nftables/adapter.js';
@@ -38,7 +38,12 @@ async function node() {
   const route = closing(await openRoute(lab.node.path));
   const informers = new StaticInformers();
   const enforcer = new PolicyEnforcer({
-    ...{ nodeName: 'here', nft, route, conntrack: undefined, netns: lab.node.path, table: TABLE },
+    nodeName: 'here',
+    nft,
+    route,
+    conntrack: undefined,
+    netns: lab.node.path,
+    table: TABLE,
     log: silentLog,
   });
   enforcers.push(enforcer);
@@ -62,7 +67,7 @@ async function node() {
 }
 
 describeWith({ root: true, tools: ['nsenter', 'ip', 'perl', 'nft'] }, 'the trace of a packet', () => {
-  it('names the rule that allows, of either family and three protocols', async () => {
+  test('names the rule that allows, of either family and three protocols', async () => {
     const { enforcer, informers, pods, trace } = await node();
     pods.set(pod('two', B));
     const policies = informers.of(NETWORK_POLICIES);
@@ -89,7 +94,7 @@ describeWith({ root: true, tools: ['nsenter', 'ip', 'perl', 'nft'] }, 'the trace
       }
   });
 
-  it('names the policies that refuse together, and which direction it was', async () => {
+  test('names the policies that refuse together, and which direction it was', async () => {
     const { enforcer, informers, pods, trace } = await node();
     pods.set(pod('two', B));
     const policies = informers.of(NETWORK_POLICIES);
@@ -110,7 +115,7 @@ describeWith({ root: true, tools: ['nsenter', 'ip', 'perl', 'nft'] }, 'the trace
     expect(out.kernel).toEqual(out.said);
   });
 
-  it('tells what no policy restricts, what is not judged yet, and what somebody else drops', async () => {
+  test('tells what no policy restricts, what is not judged yet, and what somebody else drops', async () => {
     const { lab, enforcer, pods, trace } = await node();
     await enforcer.synced();
     expect((await trace({ protocol: 'udp', from: A[0], to: FAR })).kernel).toEqual({ isAllowed: true });
@@ -131,7 +136,7 @@ describeWith({ root: true, tools: ['nsenter', 'ip', 'perl', 'nft'] }, 'the trace
     expect(kernel).toEqual({ isAllowed: undefined });
   });
 
-  it('changes no table of policies, and leaves nothing, also when its process is killed', async () => {
+  test('changes no table of policies, and leaves nothing, also when its process is killed', async () => {
     const { lab, enforcer, informers, pods, trace } = await node();
     pods.set(pod('two', B));
     informers.of(NETWORK_POLICIES).set(policy('deny', { podSelector: {}, policyTypes: ['Ingress'] }));

@@ -1,5 +1,5 @@
 // Where the network of a pod is, by what a runtime tells of its sandbox.
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { netnsPlaces, podNetns } from '../../../src/cluster/podNetns.js';
 import type { PodSandbox } from '../../../src/cri/runtime.js';
 
@@ -7,7 +7,7 @@ const info = (told: object) => ({ info: JSON.stringify(told) });
 const spec = (...namespaces: object[]) => ({ runtimeSpec: { linux: { namespaces } } });
 
 describe('the network of a pod', () => {
-  it.each([
+  test.each([
     [
       'a path',
       { ...spec({ type: 'pid' }, { type: 'network', path: '/run/netns/a' }), pid: 7 },
@@ -19,7 +19,7 @@ describe('the network of a pod', () => {
     expect(netnsPlaces(info(told))).toEqual(places);
   });
 
-  it('is not guessed from what cannot be read', () => {
+  test('is not guessed from what cannot be read', () => {
     expect(netnsPlaces({ info: '{' })).toEqual({});
     expect(netnsPlaces({})).toEqual({});
   });
@@ -30,7 +30,7 @@ describe('the network of a pod', () => {
   });
   const POD = { namespace: 'a', name: 'x' };
 
-  it('is that of the newest sandbox that runs', async () => {
+  test('is that of the newest sandbox that runs', async () => {
     const place = await podNetns(
       runtimeOf(
         { id: '1', state: 'SANDBOX_READY', createdAt: 1n },
@@ -42,7 +42,7 @@ describe('the network of a pod', () => {
     expect(place).toBe('/proc/self/ns/net');
   });
 
-  it('is refused by name where there is none', async () => {
+  test('is refused by name where there is none', async () => {
     await expect(podNetns(runtimeOf(), POD)).rejects.toThrow('a/x does not run on this node');
     const gone = runtimeOf({ id: 'nobody', state: 'SANDBOX_READY', createdAt: 1n });
     await expect(podNetns(gone, POD)).rejects.toThrow('does not tell where the network of pod a/x is');

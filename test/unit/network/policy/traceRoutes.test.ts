@@ -1,6 +1,6 @@
 // What a node answers about traces: its three calls and nothing else, and only of what can be a packet.
 import http from 'node:http';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type Listening, listen } from '../../../../src/client/listen.js';
 import { TRACE_PATH, traceRoutes } from '../../../../src/network/policy/traceRoutes.js';
 
@@ -30,7 +30,7 @@ const ask = async (path: string, body: unknown, method = 'POST') => {
   return { status: answer.status, text: await answer.text() };
 };
 
-it('answers its calls', async () => {
+test('answers its calls', async () => {
   expect(await ask(`${TRACE_PATH}/begin`, { probe: PROBE })).toEqual({ status: 200, text: '{"id":"id-1"}' });
   const { text } = await ask(`${TRACE_PATH}/end?x`, { id: 'id-1' });
   expect(JSON.parse(text)).toEqual({ ...WAY, table: 'policies' });
@@ -38,7 +38,7 @@ it('answers its calls', async () => {
   expect(send).toEqual({ status: 500, text: 'no pod x\n' });
 });
 
-it.each([
+test.each([
   ['another path', '/network-policy', { probe: PROBE }, 404],
   ['another call', `${TRACE_PATH}/constructor`, { probe: PROBE }, 404],
   ['no JSON', `${TRACE_PATH}/begin`, '{', 400],
@@ -52,6 +52,6 @@ it.each([
   expect((await ask(path, body)).status).toBe(status);
 });
 
-it('knows no other method', async () => {
+test('knows no other method', async () => {
   expect((await ask(`${TRACE_PATH}/begin`, undefined, 'GET')).status).toBe(404);
 });

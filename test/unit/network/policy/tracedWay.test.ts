@@ -1,5 +1,5 @@
 // What is read out of the steps that the kernel tells of, and when the kernel and the objects agree.
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { TraceEvent } from '../../../../src/kernel/nftables/trace.js';
 import type { Verdict } from '../../../../src/network/policy/judge.js';
 import { tracedAnswer } from '../../../../src/network/policy/tracedText.js';
@@ -18,12 +18,17 @@ const HEADERS = {
   transport: `${(61000).toString(16)}0050`,
 };
 const step = (id: number, chain: string, more: object = {}): TraceEvent => ({
-  ...{ id, family: 'ip', table: 'policies', chain, type: 'rule', handle: 1 },
+  id,
+  family: 'ip',
+  table: 'policies',
+  chain,
+  type: 'rule',
+  handle: 1,
   ...more,
 });
 
 describe('the steps of a packet', () => {
-  it('are those of its numbers, from its first hook to its end', () => {
+  test('are those of its numbers, from its first hook to its end', () => {
     const begin = step(1, 'begin', { table: 'trace', ...HEADERS });
     const forward = step(7, 'forward-ingress', HEADERS);
     const left = step(7, 'left', { table: 'trace' });
@@ -32,9 +37,11 @@ describe('the steps of a packet', () => {
       { event: 'lost' },
       begin,
       step(3, 'refused-ingress', { verdict: 'drop' }),
-      ...[forward, left],
+      forward,
+      left,
       // The same again, as TCP sends it.
-      ...[begin, step(7, 'refused-ingress', { verdict: 'drop' })],
+      begin,
+      step(7, 'refused-ingress', { verdict: 'drop' }),
     ];
     expect(stepsOf(events, PROBE, PLACE)).toEqual([begin, forward, left]);
     expect(stepsOf(events, { ...PROBE, fromPort: 61001 }, PLACE)).toEqual([]);
@@ -44,7 +51,7 @@ describe('the steps of a packet', () => {
   const decision = { policies: ['a/x'], rule: 2, outcome: 'allowed' } as const;
   const meaning = (chain: string, handle: number) =>
     handle === 9 ? 'gone' : chain === 'ingress-policy-x' ? decision : undefined;
-  it.each([
+  test.each([
     ['left', [step(1, 'ingress-policy-x'), step(1, 'left', { table: 'trace' })], { what: 'left' }, 1],
     ['arrived', [step(1, 'arrived', { table: 'trace' })], { what: 'arrived' }, 0],
     [
@@ -72,7 +79,7 @@ describe('the steps of a packet', () => {
     expect(way.isStale).toBe(false);
   });
 
-  it('are stale when a chain has been written anew', () => {
+  test('are stale when a chain has been written anew', () => {
     const [one] = [step(1, 'ingress-policy-x', { handle: 9 })].filter((event) => event.event !== 'lost');
     expect(wayOf(one === undefined ? [] : [one], PLACE, meaning).isStale).toBe(true);
   });
@@ -80,26 +87,41 @@ describe('the steps of a packet', () => {
 
 describe('the kernel and the objects', () => {
   const decided = (more: Partial<TracedDecision>): TracedDecision => ({
-    ...{ policies: ['a/x'], rule: 0, outcome: 'allowed', direction: 'ingress', chain: 'c', handle: 1 },
+    policies: ['a/x'],
+    rule: 0,
+    outcome: 'allowed',
+    direction: 'ingress',
+    chain: 'c',
+    handle: 1,
     ...more,
   });
   const way = (more: Partial<TracedWay>) => ({
-    ...{ decisions: [], end: { what: 'left' } as const, isStale: false, table: 'policies' },
+    decisions: [],
+    end: { what: 'left' } as const,
+    isStale: false,
+    table: 'policies',
     ...more,
   });
   const refusedBy = (chain: string, table = 'policies') => ({ what: 'dropped', table, chain }) as const;
   const together: TracedDecision = {
-    ...{ policies: ['a/x', 'a/y'], outcome: 'refused', direction: 'ingress', chain: 'c', handle: 1 },
+    policies: ['a/x', 'a/y'],
+    outcome: 'refused',
+    direction: 'ingress',
+    chain: 'c',
+    handle: 1,
   };
   const OPEN: Verdict = { isAllowed: true };
   const byRule = (direction: 'ingress' | 'egress', isAllowed = true): Verdict => ({
-    ...{ isAllowed, direction, policy: 'a/x', rule: 0 },
+    isAllowed,
+    direction,
+    policy: 'a/x',
+    rule: 0,
   });
   const NOTHING = 'nothing is proved';
   const egress = decided({ direction: 'egress' });
   const denied = decided({ outcome: 'refused' });
 
-  it.each<[string, ReturnType<typeof way>[], Verdict, string]>([
+  test.each<[string, ReturnType<typeof way>[], Verdict, string]>([
     ['nobody restricts', [way({}), way({})], OPEN, 'agrees'],
     ['a rule allows', [way({}), way({ decisions: [decided({})] })], byRule('ingress'), 'agrees'],
     ['the way out is restricted alone', [way({ decisions: [egress] }), way({})], byRule('egress'), 'agrees'],
