@@ -24,7 +24,7 @@ export default defineConfig({
     expect: { poll: { timeout: 60_000 } },
     reporters: ['default', new CountReporter(process.env['TRELLIS_TEST_COUNTS'])],
     projects: [
-      project('unit', { pool: 'threads', testTimeout: 10_000 }),
+      project('unit', { pool: 'threads', testTimeout: 10_000, expect: { poll: { timeout: 8_000 } } }),
       project('kernel', { ...inProcesses(90_000, 2), sequence: { groupOrder: 1 } }),
       project('runtime', { ...inProcesses(180_000, 2), sequence: { groupOrder: 2 } }),
       project('vm', { ...inProcesses(180_000, 1), sequence: { groupOrder: 3 } }),

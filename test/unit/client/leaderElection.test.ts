@@ -93,8 +93,13 @@ describe('leader election', () => {
     const client = new FakeClient();
     const one = candidate(client, 'one');
     await until(() => expect(one.leading).toBe(true));
-    const two = candidate(client, 'two');
-    await new Promise((resolve) => setTimeout(resolve, 50));
+    let looks = 0;
+    const sameObjects = Object.assign(new FakeClient(), {
+      objects: client.objects,
+      fault: (verb: string) => void (looks += verb === 'get' ? 1 : 0),
+    });
+    const two = candidate(sameObjects, 'two');
+    await until(() => expect(looks).toBeGreaterThan(3));
     expect(two.leading).toBe(false);
     expect(held(client)?.spec).toMatchObject({
       holderIdentity: 'one',

@@ -2,10 +2,10 @@
 // Guarantees: each way to fail has its code and its words, and nothing of a killed plugin goes on running.
 import { closeSync, existsSync, openSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { askPlugin, callPlugin } from '../../../src/cni/plugin.js';
 import { fakePlugins, refusing } from '../../support/fakePlugins.js';
+import { until } from '../../support/until.js';
 
 const fake = fakePlugins();
 
@@ -122,9 +122,10 @@ describe('a plugin that hangs', () => {
       details: 'waiting',
     });
     expect(Date.now() - started).toBeLessThan(5_000);
-    await sleep(100);
-    for (const file of ['bad.self', 'bad.child'])
-      expect(isRunning(Number(readFileSync(path.join(fake.dir, file), 'utf8')))).toBe(false);
+    for (const file of ['bad.self', 'bad.child']) {
+      const pid = Number(readFileSync(path.join(fake.dir, file), 'utf8'));
+      await until(() => expect(isRunning(pid)).toBe(false));
+    }
   });
 
   test('is not held up by a child that keeps its output open', async () => {

@@ -240,6 +240,7 @@ describe('the controllers together', () => {
       const lease = await api.of(LEASES).get({ name, namespace: 'kube-node-lease' });
       await api.of(LEASES).update({ ...lease, spec: { renewTime } });
     };
+    // Time to see each change; seeing two as one could only make the test fail, not pass.
     await new Promise((resolve) => setTimeout(resolve, 30));
     skewMs = 30_000;
     await renew('n2', '30');

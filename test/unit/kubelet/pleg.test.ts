@@ -1,10 +1,12 @@
-import { expect, test, vi } from 'vitest';
+import { afterEach, expect, test, vi } from 'vitest';
 import { type Log, silentLog } from '../../../src/api/log.js';
 import type { ContainerEvent, RuntimeService } from '../../../src/cri/runtime.js';
 import { Pleg } from '../../../src/kubelet/pleg.js';
 import { PodCache } from '../../../src/kubelet/runtime/podCache.js';
 import { emptyRuntimePod } from '../../../src/kubelet/runtime/runtimePod.js';
 import { sandbox } from './support.js';
+
+afterEach(() => void vi.useRealTimers());
 
 const setUp = (
   fetch: (uid: string) => Promise<void> = async () => {},
@@ -158,6 +160,7 @@ test('a pod that hangs is waited for once, asked once, and told when it answers'
 });
 
 test("the runtime's own events are heard at once, and relists become rare until they end", async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
   const { said, pleg, tell, relists, stream, advance } = setUp(undefined, 5);
   await pleg.start();
   try {
@@ -165,9 +168,9 @@ test("the runtime's own events are heard at once, and relists become rare until 
     tell('u1');
     await vi.waitFor(() => expect(said).toContain('u1'), 30_000);
     advance(10_000);
-    await new Promise((resolve) => setTimeout(resolve, 20)); // one that had begun may end
+    await vi.advanceTimersByTimeAsync(20); // one that had begun may end
     const then = relists();
-    await new Promise((resolve) => setTimeout(resolve, 100)); // time for twenty
+    await vi.advanceTimersByTimeAsync(100); // time for twenty
     expect(relists()).toBe(then);
     stream.end();
     await vi.waitFor(() => expect(relists()).toBeGreaterThan(then + 2), 30_000);
@@ -193,6 +196,7 @@ test('an end that the runtime tells before it shows it is looked for until it sh
 });
 
 test('after an event of whatever pod relists go on for a while', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
   const { said, pleg, cache, busy, tell, tellEnd, relists, advance } = setUp(undefined, 5);
   await cache.refresh('u1');
   await pleg.start();
@@ -201,7 +205,7 @@ test('after an event of whatever pod relists go on for a while', async () => {
     let before = -1;
     while (before !== relists()) {
       before = relists();
-      await new Promise((resolve) => setTimeout(resolve, 100)); // time for twenty
+      await vi.advanceTimersByTimeAsync(100); // time for twenty
     }
     return before;
   };

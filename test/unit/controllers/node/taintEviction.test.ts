@@ -36,6 +36,7 @@ test('the time a pod may stay is counted once, and again after the taint was gon
   const left = async () => (await client.of(PODS).list()).items.map(({ metadata }) => metadata.name);
   try {
     for (const name of ['first', 'second']) informers.of(NODES).set(node(name, { taints }));
+    // Time to see each change; seeing two as one could only make the test fail, not pass.
     await new Promise((resolve) => setTimeout(resolve, 50));
     informers.of(NODES).set(node('second'));
     await new Promise((resolve) => setTimeout(resolve, 50));
