@@ -18,6 +18,13 @@ const { scripts } = JSON.parse(readFileSync('package.json', 'utf8')) as { script
 
 /** Where the pages of a part name its files in short. */
 const BASES: Readonly<Record<string, readonly string[]>> = {
+  'CONTRIBUTING.md': [
+    'src/apiserver/admission',
+    'src/controllers',
+    'src/api/kinds',
+    'src/kernel/route',
+    'test/unit/api/kinds',
+  ],
   'docs/apiserver.md': ['src/apiserver', 'src'],
   'docs/controllers.md': ['src/controllers', 'test/runtime/controllers'],
   'docs/kubelet.md': ['src/kubelet', 'src/kubelet/resize'],

@@ -15,6 +15,7 @@ import {
   sharedElements,
 } from '../../../proxy-modes/nftables/plan/service.js';
 import { planService as planUserspace } from '../../../proxy-modes/userspace/plan/service.js';
+import { MODE_NAMES } from '../../../src/proxy/modeNames.js';
 import { NODE_IP, NODE_IP6 } from '../../support/proxy/packet.js';
 import { OPTIONS } from '../../support/proxy/semantics.js';
 import { SHAPES } from '../../support/proxy/shapes.js';
@@ -121,6 +122,10 @@ function table(mode: keyof typeof PLANS): string {
 describe('the tables of what a service becomes', () => {
   test('have at least sixty shapes', () => {
     expect(new Set(SHAPES.map(([name]) => name)).size).toBeGreaterThanOrEqual(60);
+  });
+
+  test('are there for every mode', () => {
+    expect(Object.keys(PLANS).sort()).toEqual([...MODE_NAMES].sort());
   });
 
   test.each(Object.keys(PLANS) as (keyof typeof PLANS)[])('are as they were read (%s)', async (mode) => {
