@@ -382,8 +382,11 @@ describe('a flood', () => {
       })
       .toBe(5);
     expect(waiting).toHaveLength(256);
-    for (const resolve of waiting) resolve();
-    await expect.poll(() => codes.filter((each) => each === 2).length).toBe(256);
+    // Few at a time: what does not fit into the buffer of the socket would be lost.
+    for (let answered = 32; answered <= 256; answered += 32) {
+      for (const resolve of waiting.slice(answered - 32, answered)) resolve();
+      await expect.poll(() => codes.filter((each) => each === 2).length).toBe(answered);
+    }
   });
 });
 

@@ -61,8 +61,10 @@ const attempts = () => {
 
 describe('after random changes of pods, namespaces and policies', () => {
   const seed = Number(process.env['TRELLIS_POLICY_SEED'] ?? 20);
+  // Hundreds of random changes, or as many as the long proof asks for.
+  const LONG = { timeout: 90_000 };
 
-  test(`the tables are those of a plan made at once (seed ${seed})`, () => {
+  test(`the tables are those of a plan made at once (seed ${seed})`, LONG, () => {
     const steps = new WorldPlanner(new RandomWorld(seeded(seed), NETWORKS), PLACES);
     for (let step = 0; step < STEPS; step++) {
       steps.step();
@@ -70,7 +72,7 @@ describe('after random changes of pods, namespaces and policies', () => {
     }
   });
 
-  test(`a connection is judged as the objects say, wherever its ends are (seed ${seed})`, () => {
+  test(`a connection is judged as the objects say, wherever its ends are (seed ${seed})`, LONG, () => {
     const steps = new WorldPlanner(new RandomWorld(seeded(seed + 1), NETWORKS), PLACES);
     const isHere = new Set(PLACES.filter(({ isLocal }) => isLocal).flatMap(({ ips }) => ips));
     const wrong: string[] = [];

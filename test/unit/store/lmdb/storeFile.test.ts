@@ -74,7 +74,9 @@ describe('the file of an LMDB store', () => {
     expect(await again.create('/a', bytes('1'))).toBe(two + 1);
   });
 
-  test('one large value written over and over leaves a file bounded in bytes, and the newest history', async () => {
+  test('one large value written over and over leaves a file bounded in bytes, and the newest history', {
+    timeout: 60_000,
+  }, async () => {
     const limit = 8 * 1024 * 1024;
     const store = await reopen({ historyBytes: limit });
     const value = Buffer.alloc(950_000, 'x');
@@ -131,7 +133,7 @@ describe('the file of an LMDB store', () => {
     expect(await follow(store, young - 1)).toBeDefined();
   });
 
-  test('the file stays bounded under churn', async () => {
+  test('the file stays bounded under churn', { timeout: 60_000 }, async () => {
     const store = await reopen({ historyEvents: 200 });
     let revision = await store.create('/a', Buffer.alloc(4000));
     const churn = async (rounds: number) => {
