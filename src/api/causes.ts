@@ -66,8 +66,13 @@ export function invalidWhole(field: string, why: string): Cause {
   return cause('FieldValueInvalid', field, `Invalid value: ${why}`);
 }
 
-export function notSupported(field: string, value: unknown, supported: readonly string[]): Cause {
-  const list = [...supported].sort().map(show).join(', ');
+/** Built-in kinds name what they support in the order of the alphabet. */
+export const notSupported = (field: string, value: unknown, supported: readonly string[]): Cause =>
+  notInEnum(field, value, [...supported].sort());
+
+/** Schemas name it in their own order. */
+export function notInEnum(field: string, value: unknown, supported: readonly string[]): Cause {
+  const list = supported.map(show).join(', ');
   const message = `Unsupported value: ${show(value)}: supported values: ${list}`;
   return cause('FieldValueNotSupported', field, message);
 }

@@ -6,7 +6,7 @@ import {
   invalidType,
   invalidValue,
   MAX_CAUSES,
-  notSupported,
+  notInEnum,
   required,
   tooLong,
   tooMany,
@@ -238,7 +238,7 @@ function checkEnum(node: Node, value: unknown, run: Run): void {
   spendWork(schema.enum.length * 5);
   const values = schema.enum.map((one) => (typeof one === 'string' ? one : JSON.stringify(one)));
   const path = pathOf(run);
-  tell(run, () => notSupported(path, value, values));
+  tell(run, () => notInEnum(path, value, values));
 }
 
 function checkItems(node: Node, items: readonly unknown[], old: unknown, run: Run): number {

@@ -99,7 +99,7 @@ const shapes: Readonly<Record<string, Shape>> = {
     good: { spec: { secretName: 'tls', issuerRef: { name: 'ca' }, dnsNames: ['a.example.com'] } },
     bad: { spec: { secretName: 'tls', issuerRef: { name: 'ca' }, privateKey: { algorithm: 'DSA' } } },
     refusal:
-      /spec.privateKey.algorithm: Unsupported value: "DSA": supported values: "ECDSA", "Ed25519", "RSA"/,
+      /spec.privateKey.algorithm: Unsupported value: "DSA": supported values: "RSA", "ECDSA", "Ed25519"/,
     explain: ['certificates.spec.secretName', /Where the key pair is kept/],
   },
   'a service monitor': {
