@@ -26,6 +26,29 @@ const LISTS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   metadata: { accept: `${JSON_TYPE};as=PartialObjectMetadataList;g=meta.k8s.io;v=v1` },
 };
 
+const WEB_SOCKET = {
+  connection: 'Upgrade',
+  upgrade: 'websocket',
+  'sec-websocket-version': '13',
+  'sec-websocket-key': 'AAAAAAAAAAAAAAAAAAAAAA==',
+};
+/** Of everything that is there, and what comes. */
+const WATCHES: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  JSON: { accept: JSON_TYPE },
+  protobuf: { accept: 'application/vnd.kubernetes.protobuf' },
+  Table: { accept: `${JSON_TYPE};as=Table;g=meta.k8s.io;v=v1` },
+  'over a WebSocket': WEB_SOCKET,
+  'over a WebSocket in base64': { ...WEB_SOCKET, 'sec-websocket-protocol': 'base64.binary.k8s.io' },
+};
+const UNREAD: readonly (readonly [string, string, Readonly<Record<string, string>>])[] = [
+  ...Object.entries(LISTS).map(
+    ([form, headers]) => [`lists of 50 MB never read, ${form}`, MAPS, headers] as const,
+  ),
+  ...Object.entries(WATCHES).map(
+    ([form, headers]) => [`watches of 50 MB never read, ${form}`, `${MAPS}?watch=1`, headers] as const,
+  ),
+];
+
 const names = (prefix: string, count: number) => Array.from({ length: count }, (_, i) => `${prefix}-${i}`);
 
 type Attack = (attacker: Attacker) => Promise<void>;
@@ -72,17 +95,17 @@ export async function memory(): Promise<Figure[]> {
     await server.memory({ collect: true });
     const start = server.residentMb();
     const figures: Figure[] = [];
-    for (const [form, headers] of Object.entries(LISTS)) {
+    for (const [what, path, headers] of UNREAD) {
       const grown = await grownBy(server, async () => {
-        for (let i = 0; i < CONNECTIONS; i += 1) await attacker.ask(MAPS, headers);
+        for (let i = 0; i < CONNECTIONS; i += 1) await attacker.ask(path, headers);
       });
       attacker.leave();
       process.stderr.write(
-        `  ${form}: at worst ${Math.round(grown.most)} MB, then ${Math.round(grown.held)} MB\n`,
+        `  ${what}: at worst ${Math.round(grown.most)} MB, then ${Math.round(grown.held)} MB\n`,
       );
-      const name = `${CONNECTIONS} lists of 50 MB never read, ${form}, each`;
+      const name = `${CONNECTIONS} ${what}, each`;
       figures.push(againstLimit({ name, samples: [grown.held / CONNECTIONS], unit: 'MB' }, UNREAD_MB));
-      figures.push(worst(`${CONNECTIONS} lists of 50 MB never read, ${form}`, grown.most));
+      figures.push(worst(`${CONNECTIONS} ${what}`, grown.most));
     }
     for (const [name, attack] of Object.entries(ATTACKS)) {
       const { most, held } = await grownBy(server, () => attack(attacker));

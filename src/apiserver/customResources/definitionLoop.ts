@@ -2,10 +2,13 @@
 // Guarantees: level-triggered: every step is found again from the store, also after kill -9; the definitions of a group are
 // judged one after the other, so no name is given twice; a definition goes only when none of its objects is left.
 
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { KindDefinition } from '../../api/kind.js';
 import {
   CLEANUP_FINALIZER,
   isTrue,
+  type Judged,
+  structureCondition,
   wantedStatus,
   withCondition,
 } from '../../api/kinds/customResource/conditions.js';
@@ -14,10 +17,13 @@ import type { KubeObject } from '../../api/object.js';
 import { sameJson } from '../../api/own.js';
 import { apiVersionOf } from '../../api/resources.js';
 import { ApiError } from '../../api/status.js';
+import { TooMuchWork, withinLimit } from '../../api/workLimit.js';
 import { pause } from '../../base/deadline.js';
+import { COSTLY_BYTES } from '../load/costlySteps.js';
 import { type Machinery, timestamp } from '../machinery.js';
 import type { WriteContext } from '../registry/admit.js';
 import { deleteObject } from '../registry/delete.js';
+import { CHECK_LIMIT } from '../registry/judge.js';
 import { resourcePrefix } from '../registry/keys.js';
 import { KeyTurns } from '../registry/keyTurns.js';
 import type { DraftObject } from '../registry/metadata.js';
@@ -37,6 +43,7 @@ export class DefinitionLoop {
   readonly #turns = new KeyTurns();
   readonly #waiting = new Set<string>();
   readonly #cleaning = new Set<string>();
+  readonly #structures = new Map<string, { readonly state: string } & Pick<Judged, 'structure'>>();
   readonly #ended = new AbortController();
 
   constructor(machinery: Machinery, definitions: Definitions) {
@@ -78,6 +85,7 @@ export class DefinitionLoop {
   async #visit(name: string, group: string): Promise<void> {
     const definition = this.#definitions.get(name);
     if (definition === undefined) {
+      this.#structures.delete(name);
       // Its names are free: another may have waited for them.
       for (const other of this.#definitions.all)
         if (other.spec.group === group && !isTrue(other, 'NamesAccepted'))
@@ -87,8 +95,21 @@ export class DefinitionLoop {
     if (definition.metadata?.deletionTimestamp !== undefined) return this.#beginCleanUp(name);
     const others = this.#definitions.all.filter((other) => other.metadata?.name !== name);
     const time = timestamp(this.#machinery.now());
-    if (sameJson(wantedStatus(definition, others, time), definition.status)) return;
-    await this.#update(name, (current) => ({ ...current, status: wantedStatus(current, others, time) }));
+    const wanted = (one: Definition) =>
+      wantedStatus(one, others, { time, structure: this.#structureOf(one) });
+    if (sameJson(wanted(definition), definition.status)) return;
+    await this.#update(name, (current) => ({ ...current, status: wanted(current) }));
+  }
+
+  /** Known of each state of a spec: to find it takes a walk over its schemas. */
+  #structureOf(definition: Definition): Judged['structure'] {
+    const { name = '', uid, generation } = definition.metadata ?? {};
+    const state = `${uid} ${generation}`;
+    const known = this.#structures.get(name);
+    if (known?.state === state) return known.structure;
+    const structure = structureWithin(definition);
+    this.#structures.set(name, { state, structure });
+    return structure;
   }
 
   async #update(name: string, change: (current: Definition) => Definition): Promise<void> {
@@ -189,6 +210,16 @@ export class DefinitionLoop {
   }
 }
 
+/** What takes long to look through was looked through when it was written. */
+function structureWithin(definition: Definition): Judged['structure'] {
+  try {
+    return withinLimit(CHECK_LIMIT, () => structureCondition(definition));
+  } catch (error) {
+    if (error instanceof TooMuchWork) return undefined;
+    throw error;
+  }
+}
+
 function contextOf(kind: KindDefinition, namespace: string, name: string): WriteContext {
   return {
     kind,
@@ -197,6 +228,7 @@ function contextOf(kind: KindDefinition, namespace: string, name: string): Write
     subresource: '',
     user: USER,
     dryRun: false,
+    step: (bytes) => (bytes < COSTLY_BYTES ? undefined : nextTurn()),
     manager: {
       name: 'kube-apiserver',
       operation: 'Update',

@@ -9,7 +9,7 @@ import type { Machinery } from '../machinery.js';
 import type { WriteContext } from './admit.js';
 
 /** Some 20 ms at worst. */
-const LIMIT = { units: 200_000, ms: 15, now: () => performance.now() };
+export const CHECK_LIMIT = { units: 200_000, ms: 15, now: () => performance.now() };
 
 /** `old` is undefined when the object is new. */
 export function judge(
@@ -20,7 +20,7 @@ export function judge(
 ): Promise<Causes> | Causes {
   if (kind.mayTakeLong !== true) return validateObject(kind, object, old);
   try {
-    return withinLimit(LIMIT, () => validateObject(kind, object, old));
+    return withinLimit(CHECK_LIMIT, () => validateObject(kind, object, old));
   } catch (error) {
     if (!(error instanceof TooMuchWork)) throw error;
     return slowChecks.run(user.name, { kind, object, old });

@@ -60,6 +60,7 @@ async function attemptUpdate(
   await pause();
   const shown = await shownObject(context, held);
   const old = shown.parse();
+  if (!isPure) await pause();
   const draft = await transform(isPure ? (old as Draft<KubeObject>) : shown.parse(), pause);
   await pause();
   const sent = draft.metadata?.resourceVersion ?? '';
@@ -85,6 +86,7 @@ async function attemptUpdate(
       return withRevision(last, await writeWith(machinery.store, own, writes, context.term));
     }
     if (isSame(draft, old) && isAsWritten(kind, held)) return shown.bytes;
+    await pause();
     const stored = await bytesToStore(context, draft);
     const subject = { operation: 'update', object: draft, old } as const;
     const reserved = reserves ? await reserveAdmission(machinery, context, subject) : undefined;

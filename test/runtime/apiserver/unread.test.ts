@@ -5,6 +5,7 @@ import { once } from 'node:events';
 import type { IncomingMessage } from 'node:http';
 import https from 'node:https';
 import type { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
 import { gunzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
@@ -75,6 +76,20 @@ describe('clients that do not read', () => {
     answer.on('error', () => {});
     open.push(answer);
     return answer;
+  }
+
+  /** A watch over a WebSocket, of which nothing is read. */
+  async function watchOverWebSocket(path: string): Promise<Duplex> {
+    const headers = {
+      connection: 'Upgrade',
+      upgrade: 'websocket',
+      'sec-websocket-version': '13',
+      'sec-websocket-key': 'AAAAAAAAAAAAAAAAAAAAAA==',
+    };
+    const request = https.get(`${api.url}${path}`, { agent: false, ca: api.pki.ca, ...api.admin, headers });
+    const [, socket] = (await once(request, 'upgrade')) as [IncomingMessage, Duplex];
+    socket.on('error', () => {}).pause();
+    return socket;
   }
 
   async function bytesOf(answer: IncomingMessage): Promise<Buffer> {
@@ -155,7 +170,7 @@ describe('clients that do not read', () => {
     watch.destroy();
   });
 
-  test('fifty watches that are never read, and large changes: a piece each, and the bytes of an event once', async () => {
+  test('sixty watches that are never read, some over WebSockets, and large changes: a piece each, and the bytes of an event once', async () => {
     const { resourceVersion } = (await list()).metadata;
     const accepts = [JSON_TYPE, PROTOBUF, TABLE];
     sockets.clear();
@@ -166,14 +181,20 @@ describe('clients that do not read', () => {
         }),
       ),
     );
+    const channels = await Promise.all(
+      Array.from({ length: 12 }, () =>
+        watchOverWebSocket(`${MAPS}?watch=1&resourceVersion=${resourceVersion}`),
+      ),
+    );
     const large = { ...map(0, 4), data: { text: 'x'.repeat(950_000) } };
     for (let n = 0; n < 12; n += 1)
       await put('PUT', `${MAPS}/map-000`, { ...large, data: { ...large.data, n: String(n) } });
     // What Node has been given for each connection and could not hand to the kernel.
     const waiting = [...sockets].map(({ writableLength }) => writableLength);
-    expect(waiting.filter((length) => length > 0).length).toBeGreaterThanOrEqual(watches.length);
+    const readers = watches.length + channels.length;
+    expect(waiting.filter((length) => length > 0).length).toBeGreaterThanOrEqual(readers);
     for (const length of waiting) expect(length).toBeLessThanOrEqual(PIECE + 1024);
     expect(frames.bytes).toBeLessThanOrEqual(8 * 1024 * 1024 + 4_000_000);
-    for (const watch of watches) watch.destroy();
+    for (const reader of [...watches, ...channels]) reader.destroy();
   });
 });

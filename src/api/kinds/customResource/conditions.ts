@@ -21,11 +21,17 @@ export const conditionOf = ({ status }: Definition, type: string): Condition | u
 export const isTrue = (definition: Definition, type: string): boolean =>
   conditionOf(definition, type)?.status === 'True';
 
+export interface Judged {
+  /** What is said of schemas that are not structural; undefined when they are. */
+  readonly structure: Omit<Condition, 'lastTransitionTime'> | undefined;
+  readonly time: string;
+}
+
 /** The status that the definition should have among the others. */
 export function wantedStatus(
   definition: Definition,
   others: readonly Definition[],
-  time: string,
+  { structure, time }: Judged,
 ): V1CustomResourceDefinitionStatus {
   const { accepted, conflict } = acceptNames(definition, others);
   const isEstablished = isTrue(definition, 'Established');
@@ -42,7 +48,6 @@ export function wantedStatus(
   if (!isEstablished) set(conflict === undefined ? established(definition) : NOT_ACCEPTED);
   const approval = approvalCondition(definition);
   if (approval !== undefined) set(approval);
-  const structure = structureCondition(definition);
   if (structure !== undefined) set(structure);
   else conditions = conditions.filter(({ type }) => type !== 'NonStructuralSchema');
   return {
@@ -116,7 +121,7 @@ function approvalCondition({ spec, metadata }: Definition) {
 }
 
 /** Only definitions that an older server let in can have such a schema. */
-function structureCondition({ spec }: Definition) {
+export function structureCondition({ spec }: Definition): Judged['structure'] {
   const faults = spec.versions.flatMap(({ schema }, index) =>
     schema?.openAPIV3Schema === undefined
       ? []

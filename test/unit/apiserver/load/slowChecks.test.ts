@@ -11,9 +11,12 @@ import { until } from '../../../support/until.js';
 const script = new URL(
   `data:text/javascript,${encodeURIComponent(`
     import { parentPort } from 'node:worker_threads';
+    import { readlinkSync } from 'node:fs';
+    parentPort.postMessage({ thread: Number(readlinkSync('/proc/thread-self').split('/').at(-1)) });
     parentPort.on('message', ({ object }) => {
       const asked = JSON.parse(object);
       if (asked === 'for ever') for (;;);
+      if (asked === 'sleeps') Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 900);
       if (asked === 'memory') { const held = []; for (;;) held.push(new Array(100_000).fill({})); }
       if (asked === 'fails') return parentPort.postMessage({ error: 'it failed' });
       parentPort.postMessage({ causes: [{ message: asked }] });
@@ -42,6 +45,11 @@ test('a check that takes too long is refused, and the next one is done', async (
   const next = checks.run('b', { kind, object: 'next' });
   await expect(refused).rejects.toMatchObject({ reason: 'RequestEntityTooLarge' });
   expect(await said(next)).toBe('next');
+});
+
+test('a check that has waited for its processor is no long one', async () => {
+  open({ mostMs: 300 });
+  expect(await said(checks.run('a', { kind, object: 'sleeps' }))).toBe('sleeps');
 });
 
 test('a check that takes too much memory is refused, and the next one is done', async () => {
