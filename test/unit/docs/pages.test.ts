@@ -29,6 +29,7 @@ const BASES: Readonly<Record<string, readonly string[]>> = {
   'docs/controllers.md': ['src/controllers', 'test/runtime/controllers'],
   'docs/kubelet.md': ['src/kubelet', 'src/kubelet/resize'],
   'docs/proxy.md': ['src/proxy'],
+  'docs/testing.md': ['src/base'],
   'docs/vm.md': ['scripts/vm'],
   'docs/kernel.md': ['src/kernel/route'],
   'docs/proxy-modes.md': ['test/kernel/iptables'],

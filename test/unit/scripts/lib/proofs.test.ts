@@ -55,8 +55,8 @@ describe.each(proofs)('$name', (proof) => {
     }
   });
 
-  test('is told of in CONTRIBUTING', () => {
-    const page = read('CONTRIBUTING.md');
+  test('is on the page about testing', () => {
+    const page = read('docs/testing.md');
     for (const [name, value] of Object.entries(proof.env)) expect(page).toContain(`${name}=${value}`);
   });
 });
