@@ -3,6 +3,7 @@
 import type { Duplex } from 'node:stream';
 import type { Check } from '../store/store.js';
 import type { Credentials, UserInfo } from './identity.js';
+import type { WatchedEvent } from './registry/watchStream.js';
 
 export interface ApiRequest {
   readonly method: string;
@@ -21,14 +22,16 @@ export interface ApiRequest {
   readonly signal: AbortSignal;
   /** Asked last before something is written: false when the client has gone away, or may write no more. */
   isAllowed?(): boolean;
+  /** True for a caller in this process that takes the events of a watch as objects. */
+  readonly takesObjects?: boolean;
   /** Of a leader: see registry/terms. */
   readonly term?: Check | undefined;
 }
 
-/** A piece of a stream may be of memory that is used again when the next is asked for: see `owned`. */
 /** The largest body that a request may have. */
 export const MAX_BODY = 3 * 1024 * 1024;
 
+/** A piece of a stream may be of memory that is used again when the next is asked for: see `owned`. */
 export type Body = Buffer | AsyncIterable<Uint8Array>;
 
 export interface ApiResponse {
@@ -36,6 +39,8 @@ export interface ApiResponse {
   /** Names in lower case. */
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Body;
+  /** What a watch's body says, for a caller that takes objects: it reads one of the two. */
+  readonly events?: AsyncIterable<WatchedEvent>;
   /** Set for a stream that is one answer, such as a list: it may be compressed, and is none for a WebSocket. */
   readonly ends?: boolean;
   /** With status 101: the other side, to be joined to the client's connection byte by byte. */

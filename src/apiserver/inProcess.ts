@@ -15,34 +15,48 @@ export function openInProcess(handler: Handler, user: UserInfo, term?: Check): T
   setMaxListeners(0, closed.signal);
   return {
     async request(request) {
-      const signal =
-        request.signal === undefined ? closed.signal : AbortSignal.any([closed.signal, request.signal]);
-      signal.throwIfAborted();
-      return answer(handler, { user, term, signal }, request);
+      closed.signal.throwIfAborted();
+      request.signal?.throwIfAborted();
+      return answer(handler, { user, term, closed: closed.signal }, request);
     },
     close: () => closed.abort(),
   };
 }
 
+interface Caller {
+  readonly user: UserInfo;
+  readonly term: Check | undefined;
+  readonly closed: AbortSignal;
+}
+
 async function answer(
   handler: Handler,
-  caller: { readonly user: UserInfo; readonly term: Check | undefined; readonly signal: AbortSignal },
-  { method, path, headers, body, isAllowed }: TransportRequest,
+  { closed, ...caller }: Caller,
+  { method, path, headers, body, signal, isAllowed, takesObjects = false }: TransportRequest,
 ): Promise<TransportResponse> {
   const lower = Object.fromEntries(
     Object.entries(headers ?? {}).map(([name, value]) => [name.toLowerCase(), value]),
   );
   const bytes = typeof body === 'string' ? Buffer.from(body) : Buffer.from(body ?? []);
+  let either: AbortSignal | undefined;
   const response = await handler({
     method,
     url: path,
     headers: lower,
     credentials: {},
     ...caller,
+    takesObjects,
     body: async () => bytes,
-    isAllowed: () => !caller.signal.aborted && isAllowed?.() !== false,
+    // Few ask for it, and it costs more than most of a request.
+    get signal() {
+      either ??= signal === undefined ? closed : AbortSignal.any([closed, signal]);
+      return either;
+    },
+    isAllowed: () => !closed.aborted && signal?.aborted !== true && isAllowed?.() !== false,
   });
-  return { status: response.status, headers: response.headers, body: iterate(response.body) };
+  const { status, events } = response;
+  const answered = { status, headers: response.headers, body: iterate(response.body) };
+  return events === undefined ? answered : { ...answered, events };
 }
 
 async function* iterate(body: Body): AsyncGenerator<Uint8Array> {

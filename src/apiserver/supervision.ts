@@ -101,7 +101,7 @@ async function* collecting(
 
 function untilEnd(trace: RequestTrace, response: ApiResponse, ended: (now: number) => void): ApiResponse {
   const end = () => ended(performance.now());
-  const { body, tunnel } = response;
+  const { body, events, tunnel } = response;
   if (tunnel !== undefined) {
     tunnel.socket.once('close', end);
     return response;
@@ -114,14 +114,11 @@ function untilEnd(trace: RequestTrace, response: ApiResponse, ended: (now: numbe
   // A body that nobody begins to read has no end of its own.
   if (signal.aborted) end();
   else signal.addEventListener('abort', end, { once: true });
-  return { ...response, body: ending(body, end, signal) };
+  const watched = events === undefined ? {} : { events: ending(events, end, signal) };
+  return { ...response, body: ending(body, end, signal), ...watched };
 }
 
-async function* ending(
-  body: AsyncIterable<Uint8Array>,
-  end: () => void,
-  signal: AbortSignal,
-): AsyncGenerator<Uint8Array> {
+async function* ending<T>(body: AsyncIterable<T>, end: () => void, signal: AbortSignal): AsyncGenerator<T> {
   try {
     yield* body;
   } finally {

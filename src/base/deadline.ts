@@ -19,6 +19,8 @@ export function pause(delayMs: number, signal?: AbortSignal): Promise<void> {
   });
 }
 
+const OVER = 'over';
+
 /** What the work answers, or, when the time is over first, what `late` answers or throws. */
 export async function within<T, L>(
   work: Promise<T>,
@@ -34,6 +36,7 @@ export async function within<T, L>(
     return await (Promise.race([work, limit]) as Promise<T | L>);
   } finally {
     isOver = true;
-    over.abort();
+    // Without a reason of its own, an error is made for each, with its stack.
+    over.abort(OVER);
   }
 }

@@ -45,15 +45,30 @@ export interface Changes {
 export function* changesBetween(shape: Shape, before: KubeObject, after: KubeObject): Steps<Changes> {
   const written = newSet();
   const removed = newSet();
-  compare(shape, withoutEntries(before), withoutEntries(after), written, removed);
+  const [old, next] = differing(before, after);
+  compare(shape, old, next, written, removed);
   yield;
   return { written: trimmed(written), removed: trimmed(removed) };
 }
 
-const withoutEntries = (object: KubeObject): KubeObject =>
-  object.metadata === undefined
-    ? object
-    : { ...object, metadata: { ...object.metadata, managedFields: undefined } };
+/** Most of an object stays as it was, a status beside its spec: what is the same is not taken apart. */
+function differing(before: KubeObject, after: KubeObject): readonly [KubeObject, KubeObject] {
+  const old: Members = { ...before };
+  const next: Members = { ...after };
+  for (const name of ['spec', 'status', 'data']) {
+    const value = getOwn(old, name);
+    if (value === undefined || !sameJson(value, getOwn(next, name))) continue;
+    old[name] = undefined;
+    next[name] = undefined;
+  }
+  return [withoutEntries(old), withoutEntries(next)];
+}
+
+function withoutEntries(object: KubeObject): KubeObject {
+  const { metadata } = object;
+  if (metadata?.managedFields === undefined) return object;
+  return { ...object, metadata: { ...metadata, managedFields: undefined } };
+}
 
 function compare(shape: Shape, before: unknown, after: unknown, written: DraftSet, removed: DraftSet): void {
   if (after === undefined) {

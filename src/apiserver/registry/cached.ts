@@ -2,8 +2,10 @@
 // Guarantees: never changes after it was made, so any number of readers and watchers may hold it; its buffer is its own.
 // Of kinds that are seldom read the bytes may be in the store alone, for as long as they are the newest there.
 import type { KindDefinition } from '../../api/kind.js';
-import type { KubeObject } from '../../api/object.js';
+import type { KubeObject, Stored } from '../../api/object.js';
+import { deepFreeze } from '../../client/freeze.js';
 import { encodeForStore, parseObject, withRevision } from './encode.js';
+import { ParsedObjects } from './parsedObjects.js';
 
 /** What selectors look at, without the rest of the object. */
 export interface Summary extends KubeObject {
@@ -19,6 +21,7 @@ const PAIR_BYTES = 100;
  * beside its object, only the one looked at last, for the watchers that look at it in turn.
  */
 const LARGE_SUMMARY = 16 * 1024;
+const parsed = new ParsedObjects();
 let lastSeen: { readonly object: CachedObject; readonly summary: Summary } | undefined;
 
 function sizeOf({ labels, fields }: Summary): number {
@@ -103,6 +106,11 @@ export class CachedObject {
     return parseObject<T>(this.bytes);
   }
 
+  /** Frozen, and the same for all who ask in a short while. */
+  shared(): Stored<KubeObject> {
+    return deepFreeze(parsed.of(this)) as Stored<KubeObject>;
+  }
+
   get summary(): Summary {
     if (this.#summary !== undefined) return this.#summary;
     if (lastSeen?.object === this) return lastSeen.summary;
@@ -128,7 +136,7 @@ export class CachedObject {
   }
 
   #summarise(): Summary {
-    const object = this.parse();
+    const object = parsed.of(this);
     const { name, namespace, labels } = object.metadata ?? {};
     return {
       metadata: { name, namespace },

@@ -4,40 +4,19 @@ import type { KindDefinition } from '../../api/kind.js';
 import { ApiError, statusError } from '../../api/status.js';
 import type { Machinery } from '../machinery.js';
 import { isTrue } from '../requestInfo.js';
-import type { CachedObject } from './cached.js';
 import { conversionOf } from './conversion.js';
 import { type Changes, ConvertedChanges, plainChanges } from './convertedChanges.js';
 import { shownReaderOfNow } from './convertedList.js';
-import { withinLine } from './encode.js';
-import { frames } from './frames.js';
+import type { EventForm, OwnEvent, ShownEvent } from './eventForm.js';
+import { frameOfEvent, frameOfOwn, objectOfEvent } from './eventForm.js';
 import type { Change, Window } from './history.js';
 import { listPrefix } from './keys.js';
 import { readerOfNow } from './list.js';
 import { checkWatchOptions } from './listOptions.js';
 import type { PageReader } from './pageReader.js';
 import { parseRevision, type Selection, selectionOf, tooLarge } from './selection.js';
-import { transition, type WatchEventType } from './transition.js';
-import { type WatchSource, WatchStream } from './watchStream.js';
-
-/** How a client sees events. */
-export interface EventForm {
-  /** All that the bytes of an event depend on, beside its type and object: watchers of one form share them. */
-  readonly name: string;
-  /** An object as it is shown, without the end of the line. Undefined for objects as they are stored. */
-  readonly encode?: ((object: Buffer, at: Shown) => Buffer) | undefined;
-  /** As `encode`, of a bookmark; undefined for bookmarks that are sent as they are. */
-  readonly encodeBookmark?: ((object: Buffer, at: Shown) => Buffer) | undefined;
-  /** True when `encode` looks at what it is told. */
-  readonly isVaried?: boolean;
-  /** The bytes of an event, of its type and its object's JSON. */
-  readonly frame: (type: EventType, object: Buffer) => Buffer;
-}
-
-export interface Shown {
-  readonly timeMs: number;
-  /** True for the first event of a watch. */
-  readonly isFirst: boolean;
-}
+import { transition } from './transition.js';
+import { type WatchedEvent, type WatchSource, WatchStream } from './watchStream.js';
 
 export interface WatchRequest {
   readonly kind: KindDefinition;
@@ -53,22 +32,6 @@ export interface WatchRequest {
 
 const BOOKMARK_MS = 60_000;
 const MIN_TIMEOUT_S = 1800;
-export type EventType = WatchEventType | 'BOOKMARK' | 'ERROR';
-
-const HEADS: Readonly<Record<EventType, Buffer>> = {
-  ADDED: Buffer.from('{"type":"ADDED","object":'),
-  MODIFIED: Buffer.from('{"type":"MODIFIED","object":'),
-  DELETED: Buffer.from('{"type":"DELETED","object":'),
-  BOOKMARK: Buffer.from('{"type":"BOOKMARK","object":'),
-  ERROR: Buffer.from('{"type":"ERROR","object":'),
-};
-const TAIL = Buffer.from('}\n');
-
-/** An event as a line of JSON. */
-export function lineFrame(type: EventType, object: Buffer): Buffer {
-  return Buffer.concat([HEADS[type], withinLine(object), TAIL]);
-}
-
 interface Start {
   /** Undefined: the current state comes first, as synthetic additions. */
   readonly after: number | undefined;
@@ -133,14 +96,6 @@ export async function watchObjects(machinery: Machinery, request: WatchRequest):
   throw watcher.failure;
 }
 
-interface Event {
-  readonly type: WatchEventType;
-  /** What its bytes are made of, and known by. */
-  readonly object: CachedObject;
-  /** Set when the object left the selection: it is shown at the revision of that change. */
-  readonly leftAt?: number;
-}
-
 /**
  * The place of one watch: in the state at the start, then in the history. No object and no event is kept here between two
  * pieces; what is sent next is looked up again.
@@ -156,7 +111,7 @@ class Watcher implements WatchSource {
   readonly #startMs: number;
   #beginning: PageReader | undefined;
   /** Bookmarks and errors: few and small. Written when they are sent, since the first event may look different. */
-  readonly #own: (() => Buffer)[] = [];
+  readonly #own: OwnEvent[] = [];
   /** Of the change that comes next. */
   #number = 0;
   /** Where it ends, once that is known. */
@@ -205,16 +160,11 @@ class Watcher implements WatchSource {
       creationTimestamp: null,
       ...(Object.keys(annotations).length === 0 ? {} : { annotations }),
     };
-    const object = Buffer.from(JSON.stringify({ ...this.#request.shownAs, metadata }));
-    const timeMs = this.#machinery.now();
-    const { encodeBookmark, frame } = this.#request.form;
-    this.#own.push(() =>
-      frame('BOOKMARK', encodeBookmark?.(object, { timeMs, isFirst: this.#isFirst }) ?? object),
-    );
+    this.#own.push({ type: 'BOOKMARK', value: { ...this.#request.shownAs, metadata } });
   }
 
   error(error: ApiError): void {
-    this.#own.push(() => this.#request.form.frame('ERROR', Buffer.from(JSON.stringify(error.status))));
+    this.#own.push({ type: 'ERROR', value: error.status });
   }
 
   /** What happens from now on is not told any more. */
@@ -264,20 +214,37 @@ class Watcher implements WatchSource {
   }
 
   frame(): Buffer | undefined {
+    const next = this.#next();
+    if (next === undefined) return undefined;
+    const { form } = this.#request;
+    const isFirst = this.#isFirst;
+    return 'value' in next
+      ? frameOfOwn(form, next, { timeMs: this.#machinery.now(), isFirst })
+      : frameOfEvent(form, next, { timeMs: next.timeMs, isFirst });
+  }
+
+  event(): WatchedEvent | undefined {
+    const next = this.#next();
+    if (next === undefined) return undefined;
+    if ('value' in next) return { type: next.type, object: next.value };
+    return objectOfEvent(this.#request.form, next);
+  }
+
+  /** What is to be sent next. */
+  #next(): ShownEvent | OwnEvent | undefined {
     if (this.#beginning !== undefined) {
       const object = this.#beginning.current;
-      if (object !== undefined) return this.#frameOf({ type: 'ADDED', object }, this.#startMs);
+      if (object !== undefined) return { type: 'ADDED', object, timeMs: this.#startMs };
       if (!this.#beginning.ended) return undefined;
       this.#beginning = undefined;
     }
-    if (this.#own.length > 0) return this.#own[0]?.();
+    if (this.#own.length > 0) return this.#own[0];
     const event = this.#nextEvent();
-    if (event !== undefined) return this.#frameOf(event, this.#changes.at(this.#number)?.timeMs ?? 0);
-    if (this.isUnloaded) return undefined;
-    if (!this.owesBookmark || this.isLost) return undefined;
+    if (event !== undefined) return event;
+    if (this.isUnloaded || !this.owesBookmark || this.isLost) return undefined;
     this.owesBookmark = false;
     this.bookmark({});
-    return this.#own[0]?.();
+    return this.#own[0];
   }
 
   sent(): void {
@@ -287,7 +254,7 @@ class Watcher implements WatchSource {
     this.#isFirst = false;
   }
 
-  #nextEvent(): Event | undefined {
+  #nextEvent(): ShownEvent | undefined {
     for (; this.#number < this.#last; this.#number += 1) {
       const change = this.#changes.at(this.#number);
       if (change === undefined) return undefined;
@@ -298,7 +265,7 @@ class Watcher implements WatchSource {
   }
 
   /** What the change is to this watcher: an event, or nothing. */
-  #transition({ key, deleted, object, previous, revision }: Change): Event | undefined {
+  #transition({ key, deleted, object, previous, revision, timeMs }: Change): ShownEvent | undefined {
     if (!key.startsWith(this.#prefix)) return undefined;
     const type = transition({
       before: previous !== undefined && this.#selection.matches(previous),
@@ -307,27 +274,8 @@ class Watcher implements WatchSource {
     });
     if (type === undefined) return undefined;
     const hasLeft = type === 'DELETED' && !deleted && previous !== undefined;
-    return hasLeft ? { type, object: previous, leftAt: revision } : { type, object };
+    return hasLeft ? { type, object: previous, timeMs, leftAt: revision } : { type, object, timeMs };
   }
-
-  #frameOf({ type, object, leftAt }: Event, timeMs: number): Buffer {
-    const { name, encode, isVaried, frame } = this.#request.form;
-    const shown = { timeMs, isFirst: this.#isFirst };
-    const varied = isVaried ? `${timeMs} ${this.#isFirst}` : '';
-    const { bytes } = object;
-    return frames.of(bytes, `${name} ${type} ${leftAt ?? ''} ${varied}`, () => {
-      const json = leftAt === undefined ? bytes : leaving(object, leftAt);
-      return frame(type, encode === undefined ? json : encode(json, shown));
-    });
-  }
-}
-
-/** The last version that matched, at the revision of the change that made it leave, so that a resume goes on from there. */
-function leaving(object: CachedObject, revision: number): Buffer {
-  const last = object.parse();
-  return Buffer.from(
-    JSON.stringify({ ...last, metadata: { ...last.metadata, resourceVersion: String(revision) } }),
-  );
 }
 
 async function startOf({ feed }: Machinery, query: URLSearchParams): Promise<Start> {

@@ -1,9 +1,17 @@
-// The bytes of one watch, made as its reader takes them.
+// The bytes of one watch, or its events as objects, made as its reader takes them.
 // Guarantees: nothing waits in memory for a reader but one piece; whoever loses its place in the history is cut off.
 import { type FrameSource, Pieces } from './pieces.js';
 
+/** For readers in this process. The object is frozen. */
+export interface WatchedEvent {
+  readonly type: string;
+  readonly object: object;
+}
+
 /** What is to be sent: frames that are there, and what has to be waited for. */
 export interface WatchSource extends FrameSource {
+  /** What `frame` says, as an object. */
+  event(): WatchedEvent | undefined;
   /** True when a frame has to be loaded first. */
   readonly isUnloaded: boolean;
   /** True when changes that were not sent yet are no longer held. */
@@ -60,11 +68,25 @@ export class WatchStream implements AsyncIterable<Uint8Array> {
     this.end();
   }
 
-  async *[Symbol.asyncIterator](): AsyncGenerator<Uint8Array> {
+  [Symbol.asyncIterator](): AsyncGenerator<Uint8Array> {
+    return this.#taken(() => this.#pieces.next());
+  }
+
+  /** In place of the bytes: one of the two is read. */
+  events(): AsyncGenerator<WatchedEvent> {
+    const source = this.#source;
+    return this.#taken(() => {
+      const event = source.event();
+      if (event !== undefined) source.sent();
+      return event;
+    });
+  }
+
+  async *#taken<T>(next: () => T | undefined): AsyncGenerator<T> {
     const source = this.#source;
     try {
       while (!this.#isCut && !source.isLost) {
-        const piece = this.#pieces.next();
+        const piece = next();
         if (piece !== undefined) {
           source.pause();
           yield piece;

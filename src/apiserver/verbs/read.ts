@@ -2,6 +2,7 @@
 // Guarantees: a read without resourceVersion sees every write that was answered before it; a read that names an object
 // shows no other.
 import type { KindDefinition } from '../../api/kind.js';
+import type { KubeObject } from '../../api/object.js';
 import { apiVersionOf } from '../../api/resources.js';
 import { demandedFields, demandedName } from '../../api/selectors.js';
 import { notFound, statusError } from '../../api/status.js';
@@ -15,9 +16,10 @@ import type { CachedObject } from '../registry/cached.js';
 import { callerOf, conversionOf, shownObject } from '../registry/conversion.js';
 import { listShown } from '../registry/convertedList.js';
 import { parseObject, withinLine } from '../registry/encode.js';
+import { type EventForm, type EventType, lineFrame, type Shown } from '../registry/eventForm.js';
 import { objectKey } from '../registry/keys.js';
 import { parseRevision, tooLarge } from '../registry/selection.js';
-import { type EventForm, type EventType, lineFrame, type Shown, watchObjects } from '../registry/watch.js';
+import { watchObjects } from '../registry/watch.js';
 import { formOf, shownBytes } from './served.js';
 
 /** Without a promise when the caches are known to be current: the most frequent of all requests. */
@@ -63,16 +65,20 @@ export async function getList(machinery: Machinery, kind: KindDefinition, call: 
 export async function getWatch(machinery: Machinery, kind: KindDefinition, call: Call): Promise<ApiResponse> {
   const { info, query, request } = call;
   const isProtobuf = call.negotiated.media === PROTOBUF_TYPE;
+  const form = eventForm(kind, call);
   const body = await watchObjects(machinery, {
     kind,
     namespace: kind.type.resource === 'namespaces' ? '' : info.namespace,
     query: info.name === '' ? query : named(query, info.name),
-    form: eventForm(kind, call),
+    form,
     shownAs: shownAs(kind, call),
     signal: request.signal,
     user: call.user.name,
   });
-  return isProtobuf ? bytesResponse(200, body, `${PROTOBUF_TYPE};stream=watch`) : bytesResponse(200, body);
+  if (isProtobuf) return bytesResponse(200, body, `${PROTOBUF_TYPE};stream=watch`);
+  const answer = bytesResponse(200, body);
+  const takesObjects = request.takesObjects === true && form.show !== undefined;
+  return takesObjects ? { ...answer, events: body.events() } : answer;
 }
 
 const protobufFrame = (type: EventType, json: Buffer) => watchFrame(type, encodeProtobuf(parseObject(json)));
@@ -106,6 +112,7 @@ function eventForm(kind: KindDefinition, call: Call): EventForm {
       name: `partial ${version} ${media}`,
       encode,
       frame: isProtobuf ? protobufFrame : lineFrame,
+      show: (object) => partialMetadata(object, version),
     };
   }
   if (form === 'table') return tableForm(kind, call);
@@ -113,8 +120,11 @@ function eventForm(kind: KindDefinition, call: Call): EventForm {
     name: `${isProtobuf ? 'protobuf' : 'json'} ${call.served === undefined ? '' : apiVersionOf(call.served.type)}`,
     encode: call.served === undefined ? undefined : (bytes) => withinLine(shownBytes(call, bytes)),
     frame: isProtobuf ? protobufFrame : lineFrame,
+    show: call.served === undefined ? asStored : undefined,
   };
 }
+
+const asStored = (object: KubeObject) => object;
 
 function tableForm(kind: KindDefinition, { query, negotiated: { version } }: Call): EventForm {
   const { include } = tableOptions(query, version, 0);

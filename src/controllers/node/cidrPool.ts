@@ -6,6 +6,9 @@ import { type Cidr, type Family, formatCidr, overlaps, parseCidr, parseIp, subne
 export type NodePrefixes = Readonly<Record<Family, number>>;
 export const NODE_PREFIXES: NodePrefixes = { IPv4: 24, IPv6: 64 };
 
+/** Of the addresses whose subnet is remembered. */
+const MOST_REMEMBERED = 50_000;
+
 export interface Wish {
   /** Networks that the node should have if they are free, such as those of its pods. */
   readonly preferred?: readonly string[];
@@ -27,6 +30,9 @@ export class CidrPool {
   readonly #taken = new Map<string, Set<string>>();
   /** Networks of another size than the pool's: the flag may have changed since. */
   readonly #odd = new Map<string, { readonly cidr: Cidr; readonly owners: Set<string> }>();
+
+  /** By address: what `subnetOf` answered. */
+  readonly #subnets = new Map<string, string | undefined>();
 
   constructor(clusterCidrs: readonly Cidr[], prefixes = NODE_PREFIXES) {
     this.#pools = clusterCidrs.map((cidr) => {
@@ -73,8 +79,16 @@ export class CidrPool {
       if (owners.delete(node) && owners.size === 0) this.#odd.delete(key);
   }
 
-  /** The pools' subnet that the address is of. */
+  /** The pools' subnet that the address is of. Asked for every pod's address at each of its changes. */
   subnetOf(address: string): string | undefined {
+    if (this.#subnets.has(address)) return this.#subnets.get(address);
+    if (this.#subnets.size >= MOST_REMEMBERED) this.#subnets.clear();
+    const subnet = this.#findSubnet(address);
+    this.#subnets.set(address, subnet);
+    return subnet;
+  }
+
+  #findSubnet(address: string): string | undefined {
     const ip = parseIp(address);
     const pool = this.#pools.find(({ cidr }) => ip?.family === cidr.family);
     if (ip === undefined || pool === undefined) return undefined;
