@@ -87,7 +87,7 @@ export interface TrafficOptions {
 }
 
 /** kube-proxy's own (--iptables-masquerade-bit). */
-export const MASQUERADE_BIT = 14;
+const MASQUERADE_BIT = 14;
 export const masqueradeMark = ({ masqueradeBit = MASQUERADE_BIT }: TrafficOptions): number =>
   (1 << masqueradeBit) >>> 0;
 

@@ -12,7 +12,7 @@ import { benchNetNs, removeNetNs } from '../lib/tool.js';
 const execute = promisify(execFile);
 const MAIN = fileURLToPath(new URL('../../src/cli/main.js', import.meta.url));
 
-export interface OneNode {
+interface OneNode {
   readonly dataDir: string;
   /** From the start of `trellis up` until it said that the node is Ready. */
   readonly readyMs: number;

@@ -30,7 +30,7 @@ export interface Kubelets {
   stop(): void;
 }
 
-export function makeNode(number: number): V1Node {
+function makeNode(number: number): V1Node {
   const name = `node-${number}`;
   const zone = `zone-${number % 3}`;
   const amounts = { cpu: '64', memory: '256Gi', pods: '500', 'ephemeral-storage': '100Gi' };
@@ -68,7 +68,7 @@ function nodeStatus(): NonNullable<V1Node['status']> {
   };
 }
 
-export async function reportReady(client: Client, name: string): Promise<void> {
+async function reportReady(client: Client, name: string): Promise<void> {
   await client.of(NODES).patch({ name }, 'merge', { status: nodeStatus() }, { subresource: 'status' });
 }
 
@@ -214,7 +214,7 @@ function makeWaiting(): { waiting: Set<() => void>; wake: () => void } {
   return { waiting, wake };
 }
 
-export function runningStatus(podIP: string): NonNullable<V1Pod['status']> {
+function runningStatus(podIP: string): NonNullable<V1Pod['status']> {
   const stamp = stampNow();
   const holds = (type: string) => ({ type, status: 'True', lastTransitionTime: stamp });
   return {

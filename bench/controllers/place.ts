@@ -120,7 +120,7 @@ async function freePort(): Promise<number> {
   return port;
 }
 
-export function countedCalls(metrics: string): Map<string, number> {
+function countedCalls(metrics: string): Map<string, number> {
   const calls = new Map<string, number>();
   for (const [, labels = '', count] of metrics.matchAll(/^apiserver_request_total\{(.*)\} (\d+)$/gm)) {
     const label = (name: string) => new RegExp(`(?:^|,)${name}="([^"]*)"`).exec(labels)?.[1] ?? '';

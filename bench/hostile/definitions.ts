@@ -8,7 +8,7 @@ type Schema = V1JSONSchemaProps;
 const GROUP = 'hostile.example.com';
 export const DEFINITIONS = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
 
-export interface PreparedKind {
+interface PreparedKind {
   readonly plural: string;
   readonly schema: Schema;
 }

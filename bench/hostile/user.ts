@@ -5,7 +5,7 @@ import type { ClientTls, Place } from '../apiserver/place.js';
 import { type HostileRequest, NAMESPACE } from './corpus.js';
 import { collectionOf, DEFINITIONS, definition, prepared } from './definitions.js';
 
-export interface Answer {
+interface Answer {
   readonly status: number;
   readonly text: string;
 }

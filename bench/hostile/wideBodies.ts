@@ -12,7 +12,7 @@ const BYTES = 3_000_000;
 /** As the server bounds them, a little less; objects in a list count twice. */
 const MEMBERS = MAX_VALUES - 1000;
 
-export interface WideBody {
+interface WideBody {
   /** `pods spec.containers`. */
   readonly name: string;
   /** Made when it is asked for: all of them together would be gigabytes. */

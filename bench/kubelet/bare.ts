@@ -14,7 +14,7 @@ const UNMARKED = { labels: {}, annotations: {} };
 const MAIN = { name: 'main', image: BUSYBOX_IMAGE, command: ['sleep', '100000'] };
 let made = 0;
 
-export interface BarePod {
+interface BarePod {
   readonly sandbox: PodSandboxConfig;
   readonly container: ContainerConfig;
   id?: string;

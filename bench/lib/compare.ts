@@ -13,7 +13,7 @@ export interface Contestant<T> {
   clean(prepared: T): Promise<void>;
 }
 
-export interface Comparison<A, B> {
+interface Comparison<A, B> {
   readonly name: string;
   readonly runs: number;
   readonly ours: Contestant<A>;

@@ -17,14 +17,14 @@ export interface Figure {
   readonly met: boolean;
 }
 
-export interface Measured {
+interface Measured {
   readonly name: string;
   readonly unit: string;
   readonly samples: readonly number[];
   readonly note?: string;
 }
 
-export interface Beside extends Measured {
+interface Beside extends Measured {
   readonly peer: string;
   readonly peerSamples: readonly number[];
 }

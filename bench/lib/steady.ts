@@ -5,7 +5,7 @@ import { inTurns } from './compare.js';
 import { againstPeer, type Figure } from './figure.js';
 import { runsOf } from './options.js';
 
-export interface SteadyComparison {
+interface SteadyComparison {
   readonly name: string;
   readonly ours: () => Promise<unknown>;
   readonly peer: { readonly name: string; readonly run: () => Promise<unknown> };

@@ -26,7 +26,7 @@ const CONNECT = `${BEGIN} close opened() for 1 .. ${CONNECTIONS}; ${END}`;
 const STREAM = `my $x = 'x' x (1 << 20); ${BEGIN} my $s = opened(); syswrite $s, 'b';
 syswrite $s, $x for 1 .. ${MEGABYTES}; shutdown $s, 1; sysread $s, my $e, 1; ${END}`;
 
-export interface Traffic {
+interface Traffic {
   readonly connectUs: number;
   readonly gigabyteMs: number;
 }

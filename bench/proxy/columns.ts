@@ -5,7 +5,7 @@ import type { Row, Run } from './measure.js';
 /** Numbers that every run has. */
 export type Quantity = Exclude<keyof Run, 'bareMs'>;
 
-export const summaryOf = ({ runs }: Row, quantity: Quantity): Summary =>
+const summaryOf = ({ runs }: Row, quantity: Quantity): Summary =>
   summarize(runs.map((run) => run[quantity]));
 
 export const medianOf = (row: Row, quantity: Quantity): number => summaryOf(row, quantity).median;
@@ -18,7 +18,7 @@ const connect = (middle: Quantity, p99: Quantity) => (row: Row) =>
   `${round(medianOf(row, middle))} / ${round(medianOf(row, p99))}`;
 
 /** The bare commit of each run stands beside its change: both met the same machine. */
-export function bareCommits({ runs }: Row): Summary | undefined {
+function bareCommits({ runs }: Row): Summary | undefined {
   const ratios = runs.flatMap(({ changeMs, bareMs }) => (bareMs === undefined ? [] : [changeMs / bareMs]));
   return ratios.length === 0 ? undefined : summarize(ratios);
 }

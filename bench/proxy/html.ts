@@ -9,7 +9,7 @@ export interface Section {
   readonly rows: readonly Row[];
 }
 
-export interface Page {
+interface Page {
   readonly machine: string;
   readonly date: string;
   readonly sections: readonly Section[];

@@ -65,7 +65,7 @@ const CHANGES = 15;
 const MOST_CHANGES = 101;
 const CHANGES_MS = 500;
 
-export interface MeasureOptions {
+interface MeasureOptions {
   readonly services: number;
   readonly connections: number;
   /** The node's namespace, which this process runs in. */

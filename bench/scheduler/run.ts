@@ -52,7 +52,7 @@ async function podsPerSecond(one: Case): Promise<number> {
   }
 }
 
-export function makeNode(number: number) {
+function makeNode(number: number) {
   const name = `node-${number}`;
   return {
     metadata: {

@@ -15,7 +15,7 @@ import { Spelling, withoutComment } from './spelling.js';
 import { removal } from './tables.js';
 import { fullTransaction, transaction } from './transaction.js';
 
-export interface IptablesModeOptions {
+interface IptablesModeOptions {
   readonly ports: PerFamily<IptablesPort>;
   readonly traffic: PerFamily<TrafficOptions>;
   /** Tells of changes by others, where the rules are nf_tables' underneath. Closed by the mode. */

@@ -14,7 +14,7 @@ export interface Ownership {
   isServiceChain(name: string): boolean;
 }
 
-export interface Content {
+interface Content {
   /** With their command, such as "-A KUBE-SERVICES ..."; chains besides those that are always there are declared among them. */
   readonly rules: Iterable<string>;
   /** Jumps that are not there yet. */

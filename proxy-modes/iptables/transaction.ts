@@ -8,13 +8,13 @@ import { baseRules, OWNED } from './plan/base.js';
 import { filterRules, type PlanOptions, planService } from './plan/service.js';
 import { declare, missingJumps, serviceChains, type Table, wholeTable } from './tables.js';
 
-export interface Transaction<Lines = readonly string[]> {
+interface Transaction<Lines = readonly string[]> {
   readonly lines: Lines;
   /** What changes in `Applied` once the lines are in the kernel. */
   readonly services: Changes;
 }
 
-export interface Wanted {
+interface Wanted {
   readonly family: IpFamily;
   readonly state: ProxyState;
   readonly changed?: ReadonlySet<string> | undefined;

@@ -5,7 +5,7 @@ import type { Endpoint } from '../mode.js';
 import type { ServerKey } from './plan/service.js';
 import { placeOf, serverName } from './transaction.js';
 
-export interface Drain {
+interface Drain {
   readonly service: ServerKey;
   readonly endpoint: Endpoint;
 }

@@ -10,7 +10,7 @@ import type { ServerKey, ServicePlan } from './plan/service.js';
 import { type Applied, serverName } from './transaction.js';
 
 /** The name of what was refused, as plans have it; undefined where it is nothing that a plan asks for. */
-export type Blame = (failure: Failure) => string | undefined;
+type Blame = (failure: Failure) => string | undefined;
 
 const aServer = (key: ServerKey) => `server ${serverName(key)}`;
 const anAddress = (address: string) => `address ${address}`;

@@ -11,7 +11,7 @@ import {
   type VirtualServer,
 } from './plan/service.js';
 
-export interface Programmed {
+interface Programmed {
   readonly port: ServicePort;
   readonly plan: ServicePlan;
 }
@@ -46,7 +46,7 @@ export const serverName = ({ protocol, address, port }: ServerKey) => `${protoco
 const byClaim = (a: VirtualServer, b: VirtualServer) => (a.claim < b.claim ? -1 : 1);
 export const placeOf = ({ ip, port }: Pick<Endpoint, 'ip' | 'port'>) => `${ip} ${port}`;
 
-export interface Wanted {
+interface Wanted {
   readonly family: IpFamily;
   readonly state: ProxyState;
   readonly changed?: ReadonlySet<string> | undefined;

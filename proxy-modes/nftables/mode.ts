@@ -9,7 +9,7 @@ import { isIntact } from './intact.js';
 import { findRemains } from './remains.js';
 import { advance, type Programmed, type Transaction, transaction, type Wanted } from './transaction.js';
 
-export interface NftablesModeOptions {
+interface NftablesModeOptions {
   readonly nft: NftPort;
   readonly table: string;
   readonly families: readonly IpFamily[];

@@ -17,7 +17,7 @@ import { OWNED, rangeRules } from './plan/base.js';
 import { planService } from './plan/service.js';
 import { openRelay, type Relay } from './relay.js';
 
-export interface UserspaceModeOptions {
+interface UserspaceModeOptions {
   readonly ports: PerFamily<IptablesPort>;
   /** Of these only the networks of node ports and services: everything has the node's address anyway. */
   readonly traffic?: PerFamily<TrafficOptions>;

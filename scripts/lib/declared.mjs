@@ -41,7 +41,7 @@ const packageOf = (specifier) =>
     .join('/');
 
 /** The packages that each section of docs/dependencies.md has in the first column of its table. */
-export function documentedIn(page) {
+function documentedIn(page) {
   const sections = page.split(/^## /m).map((part) => [part.slice(0, part.indexOf('\n')).trim(), part]);
   return Object.fromEntries(
     Object.keys(SECTIONS).map((title) => {

@@ -3,7 +3,7 @@
 
 import { parseArgs } from 'node:util';
 
-export const MIN_SECONDS = 5;
+const MIN_SECONDS = 5;
 const DEFAULT_SECONDS = 60;
 
 export const fuzzUsage = (known) => `usage: npm run fuzz -- [--seconds N] [target ...]

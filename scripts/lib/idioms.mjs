@@ -40,7 +40,7 @@ function endOfBrackets(code, from) {
 }
 
 /** The same text with blanks for what comments, strings and regular expressions hold; lines stay where they are. */
-export function blanked(text) {
+function blanked(text) {
   const literal =
     /\/\/[^\n]*|\/\*[\s\S]*?\*\/|'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*"|(?<=(?:[=(,:?|&!>{}[;]|return)\s*)\/(?![*/])(?:[^/\\\n[]|\\.|\[(?:[^\]\\\n]|\\.)*\])+\//g;
   return text.replace(literal, (found) => found.replace(/[^\n]/g, ' '));

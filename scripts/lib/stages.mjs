@@ -118,6 +118,6 @@ function slowest(what, times, count) {
 
 const failureText = (failure) => `FAILED  ${failure.replaceAll('\n', '\n    ')}\n`;
 
-export function countsText({ passed, failed, skipped }) {
+function countsText({ passed, failed, skipped }) {
   return `${passed} passed, ${failed} failed${skipped > 0 ? `, ${skipped} skipped` : ''}`;
 }

@@ -11,7 +11,7 @@ import { inTree, root } from './tree.mjs';
 const ROOMS = ['src', 'proxy-modes', 'bench'];
 const GENERATED = inTree('src', 'api', 'gen', 'types.ts');
 const MAIN = inTree('dist', 'src', 'cli', 'main.js');
-export const tsc = inTree('node_modules', 'typescript', 'bin', 'tsc');
+const tsc = inTree('node_modules', 'typescript', 'bin', 'tsc');
 
 /** `{ fresh, commit() }` for src/api/gen. */
 function checkApiTypes() {

@@ -2,7 +2,7 @@
 // Guarantees: the codes are a closed set; the text is meant for the person at the terminal.
 
 /** Exit codes of the harness itself; any other code is the command's own. */
-export const exitCode = Object.freeze({ timeout: 124, harness: 125, usage: 2 });
+const exitCode = Object.freeze({ timeout: 124, harness: 125, usage: 2 });
 
 /** code is one of: USAGE, NOT_ROOT, MACHINE_MISSING, BOOT_FAILED, MACHINE_DIED, TIMEOUT. */
 export class VmError extends Error {

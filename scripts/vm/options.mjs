@@ -18,7 +18,7 @@ Runs a command as root in a virtual machine whose kernel has IPVS.
   --help                this text
 `;
 
-export const machineNames = Object.freeze(['uml', 'qemu']);
+const machineNames = Object.freeze(['uml', 'qemu']);
 
 const defaults = Object.freeze({
   machine: undefined,

@@ -7,7 +7,7 @@ export function base64OfText(text: string): string {
   return base64OfBytes(new TextEncoder().encode(text));
 }
 
-export function base64OfBytes(bytes: Uint8Array): string {
+function base64OfBytes(bytes: Uint8Array): string {
   const parts: string[] = [];
   for (let at = 0; at < bytes.length; at += 3) {
     const [a = 0, b = 0, c = 0] = bytes.subarray(at, at + 3);

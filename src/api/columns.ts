@@ -4,7 +4,7 @@ import { ageOf } from './duration.js';
 import type { Column } from './kind.js';
 import type { KubeObject } from './object.js';
 
-export interface ColumnOptions<T> {
+interface ColumnOptions<T> {
   readonly description: string;
   readonly type?: Column<T>['type'];
   /** Shown only with `-o wide`. */

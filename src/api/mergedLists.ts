@@ -15,7 +15,7 @@ export interface MergeRule {
 }
 
 /** Of server-side apply. */
-export interface ListType {
+interface ListType {
   /** The members that together identify an item; empty for a set of plain values. */
   readonly keys: readonly string[];
 }

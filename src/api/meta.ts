@@ -47,7 +47,7 @@ export function validateObject<T extends KubeObject>(kind: KindDefinition<T>, ob
   ]);
 }
 
-export interface MetaRules {
+interface MetaRules {
   readonly nameRule: KindDefinition['nameRule'];
   readonly namespaced: boolean;
 }

@@ -9,7 +9,7 @@ export interface KubeObject {
 }
 
 /** The metadata that the apiserver fills in for every object it keeps. */
-export type StoredMeta = V1ObjectMeta & {
+type StoredMeta = V1ObjectMeta & {
   readonly name: string;
   readonly uid: string;
   readonly resourceVersion: string;

@@ -1,7 +1,7 @@
 // Amounts of resources: 100m, 1.5Gi, 12e3. Exact arithmetic, and Kubernetes' canonical form. Pure.
 // Guarantees: no rounding but the one Kubernetes does (up, at a billionth); usual amounts cost no BigInt.
 
-export type QuantityFormat = 'DecimalSI' | 'BinarySI' | 'DecimalExponent';
+type QuantityFormat = 'DecimalSI' | 'BinarySI' | 'DecimalExponent';
 
 export interface Quantity {
   /** Billionths. */
@@ -66,7 +66,7 @@ export function tryParseQuantity(amount: string | number): Quantity | undefined 
 }
 
 /** The form in which the apiserver stores and answers an amount. */
-export function formatQuantity({ nanos, format }: Quantity): string {
+function formatQuantity({ nanos, format }: Quantity): string {
   if (nanos === 0n) return '0';
   const isWhole = nanos % NANO === 0n;
   const units = nanos / NANO;

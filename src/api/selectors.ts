@@ -151,14 +151,14 @@ export interface FieldTerm {
   readonly value: string;
 }
 
-export interface FieldSelector<T> {
+interface FieldSelector<T> {
   /** Lets a list by name become a get. */
   readonly terms: readonly FieldTerm[];
   matches(object: T): boolean;
 }
 
 /** What a kind offers to field selectors; `fields` must also answer for an empty object. */
-export interface Selectable<T> {
+interface Selectable<T> {
   fields?(object: T): Readonly<Record<string, string>>;
 }
 

@@ -23,7 +23,7 @@ const CODES = {
   Timeout: 504,
 } as const;
 
-export type StatusReason = keyof typeof CODES;
+type StatusReason = keyof typeof CODES;
 
 export class ApiError extends Error {
   override readonly name = 'ApiError';

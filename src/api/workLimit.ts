@@ -8,7 +8,7 @@ export class TooMuchWork extends Error {
   }
 }
 
-export interface WorkLimit {
+interface WorkLimit {
   /** The largest single piece of work, in units of some 100 ns. */
   readonly units: number;
   /** For all of it, in milliseconds on a clock that never goes back. */

@@ -34,7 +34,7 @@ function demand(authorizer: Authorizer, attributes: Attributes): string {
   return reason;
 }
 
-export function attributesOf(user: UserInfo, info: RequestInfo): Attributes {
+function attributesOf(user: UserInfo, info: RequestInfo): Attributes {
   const { verb, group, version, resource, subresource, namespace, name, fieldSelector, path } = info;
   const base = { user, verb, group, version, resource, subresource, namespace, name, fieldSelector };
   return info.isResource ? base : { ...base, path };

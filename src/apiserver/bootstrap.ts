@@ -20,7 +20,7 @@ import type { Client } from '../client/client.js';
 import { ensureFlowControl } from './flowControl/keeper.js';
 import { kubernetesAddress } from './services/addressRange.js';
 
-export interface BootstrapOptions {
+interface BootstrapOptions {
   /** Where nodes reach this apiserver. */
   readonly address: string;
   readonly port: number;
@@ -90,7 +90,7 @@ async function ensureServiceCidr(client: Client, cidrs: readonly string[]): Prom
   await networks.patch({ name }, 'merge', { status: { conditions: [ready] } }, { subresource: 'status' });
 }
 
-export function kubernetesService({ port, serviceCidrs }: BootstrapOptions): V1Service {
+function kubernetesService({ port, serviceCidrs }: BootstrapOptions): V1Service {
   const serviceIp = kubernetesAddress(serviceCidrs[0] ?? '');
   return {
     metadata: { ...META, labels: { component: 'apiserver', provider: 'kubernetes' } },
@@ -107,14 +107,14 @@ export function kubernetesService({ port, serviceCidrs }: BootstrapOptions): V1S
 // The label keeps the slice controllers from mirroring what is written here by hand.
 const UNMIRRORED = { 'endpointslice.kubernetes.io/skip-mirror': 'true' };
 
-export function kubernetesEndpoints({ address, port }: BootstrapOptions): V1Endpoints {
+function kubernetesEndpoints({ address, port }: BootstrapOptions): V1Endpoints {
   return {
     metadata: { ...META, labels: UNMIRRORED },
     subsets: [{ addresses: [{ ip: address }], ports: [{ name: 'https', port, protocol: 'TCP' }] }],
   };
 }
 
-export function kubernetesSlice({ address, port }: BootstrapOptions): V1EndpointSlice {
+function kubernetesSlice({ address, port }: BootstrapOptions): V1EndpointSlice {
   return {
     metadata: { ...META, labels: { [SERVICE_NAME_LABEL]: META.name } },
     addressType: address.includes(':') ? 'IPv6' : 'IPv4',

@@ -1,6 +1,6 @@
 // What can keep an apiserver from starting, in words for the person who started it.
 
-export type ApiServerErrorCode =
+type ApiServerErrorCode =
   | 'PORT_IN_USE'
   | 'PORT_REFUSED'
   | 'LISTEN_FAILED'

@@ -19,7 +19,7 @@ import type { Supervision } from './supervision.js';
 
 export type Handler = (request: ApiRequest) => Promise<ApiResponse>;
 
-export interface HandlerOptions {
+interface HandlerOptions {
   readonly machinery: Machinery;
   readonly gate: Gate;
   readonly paths: PathHandler;
@@ -149,7 +149,7 @@ function parseUrl(url: string): { readonly pathname: string; readonly searchPara
 const NO_QUERY = new URLSearchParams();
 
 /** A refusal as it is; anything else is our fault or the store's. */
-export function failure({ log }: Pick<Machinery, 'log'>, request: ApiRequest, error: unknown): ApiResponse {
+function failure({ log }: Pick<Machinery, 'log'>, request: ApiRequest, error: unknown): ApiResponse {
   const refusal = error instanceof ApiError ? error : unexpected(error);
   if (refusal.code >= 500 && !(error instanceof ApiError)) {
     const path = request.url.split('?')[0] ?? '';

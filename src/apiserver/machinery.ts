@@ -20,7 +20,7 @@ import type { makeServed } from './verbs/served.js';
 export type Undo = () => void | Promise<void>;
 
 /** What is written together with an object: all of it or nothing. */
-export interface Companions {
+interface Companions {
   readonly writes: readonly Write[];
   /** Called when the write was made, was refused or was only tried. */
   release?(): void;

@@ -11,7 +11,7 @@ import { keepFlowControl } from './flowControl/keeper.js';
 import type { InProcess, ServerParts } from './server.js';
 import { makeServiceHooks } from './services/serviceHooks.js';
 
-export interface StandardOptions extends Omit<SecurityOptions, 'client' | 'informers'> {
+interface StandardOptions extends Omit<SecurityOptions, 'client' | 'informers'> {
   readonly serviceCidrs: readonly string[];
   /** `30000-32767` unless given. */
   readonly nodePortRange?: string;

@@ -13,7 +13,7 @@ const MOST_DOUBLINGS = 40;
 export const backOffMs = (failuresBefore: number, { firstMs, longestMs }: BackOffBounds): number =>
   Math.min(firstMs * 2 ** Math.min(failuresBefore, MOST_DOUBLINGS), longestMs);
 
-export interface BackOffOptions extends BackOffBounds {
+interface BackOffOptions extends BackOffBounds {
   /** Spreads each delay over its upper half, so that many who failed together do not try again together. */
   readonly random?: () => number;
 }

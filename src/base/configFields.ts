@@ -5,7 +5,7 @@ import { goDurationMs } from './goDuration.js';
 import { didYouMean } from './nearestName.js';
 
 /** The error of whoever reads; the document itself has the path ''. */
-export type Refuse = (path: string, why: string) => Error;
+type Refuse = (path: string, why: string) => Error;
 
 const INT32 = 2 ** 31;
 

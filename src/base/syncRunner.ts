@@ -2,7 +2,7 @@
 // Guarantees: a request made during a sync leads to another one; `stop` waits for the one that runs.
 import { BackOff, type BackOffBounds } from './backOff.js';
 
-export interface SyncRunnerOptions {
+interface SyncRunnerOptions {
   readonly minPeriodMs: number;
   readonly retry: BackOffBounds;
   sync(): Promise<void>;

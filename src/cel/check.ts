@@ -35,7 +35,7 @@ export interface Checked {
   readonly variables: ReadonlySet<string>;
 }
 
-export type Variables = ReadonlyMap<string, CelType>;
+type Variables = ReadonlyMap<string, CelType>;
 
 export function checkExpression(expr: Expr, source: string, variables: Variables): Checked {
   const checker = new Checker(source);

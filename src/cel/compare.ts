@@ -24,7 +24,7 @@ import {
   type Value,
 } from './values.js';
 
-export type ValueKind = ScalarKind | 'list' | 'map' | 'object' | 'optional';
+type ValueKind = ScalarKind | 'list' | 'map' | 'object' | 'optional';
 
 const CLASSES: readonly (readonly [abstract new (...args: never[]) => object, ValueKind])[] = [
   [ListValue, 'list'],

@@ -1,7 +1,7 @@
 // What can be wrong with an expression: its text, its types, or what happened while it ran.
 // Guarantees: a closed set of codes; errors of text and types say where, in the form that Kubernetes' users know.
 
-export type CelErrorCode = 'SYNTAX' | 'TYPE' | 'EVALUATION' | 'NO_OVERLOAD' | 'COST';
+type CelErrorCode = 'SYNTAX' | 'TYPE' | 'EVALUATION' | 'NO_OVERLOAD' | 'COST';
 
 export class CelError extends Error {
   override readonly name = 'CelError';

@@ -5,7 +5,7 @@ import { parseDuration, parseTimestamp } from './time.js';
 import { type CelType, DYN, type ListType, type MapType, type ObjectType } from './types.js';
 import { ListValue, type MapValue, type ObjectValue, type Value } from './values.js';
 
-export type Json = unknown;
+type Json = unknown;
 
 /** The value of a piece of JSON. `undefined` is no JSON. */
 export function fromJson(json: Json, type: CelType): Value {

@@ -46,7 +46,7 @@ type Step = (frame: Frame) => Value;
 /** Where each variable lies in a frame. */
 type Slots = ReadonlyMap<string, number>;
 
-export type Program = (variables: ReadonlyMap<string, Value>, budget: Budget) => Value;
+type Program = (variables: ReadonlyMap<string, Value>, budget: Budget) => Value;
 
 export function makeProgram(expr: Expr, checked: Checked, names: Iterable<string>): Program {
   const slots = new Map(Array.from(names, (name, at) => [name, at]));

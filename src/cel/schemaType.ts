@@ -18,7 +18,7 @@ import {
 /** Of one schema, without those below it. */
 const TYPE_WORK = 10;
 
-export interface SchemaType {
+interface SchemaType {
   readonly type: CelType;
   /** The fewest bytes that a value has as JSON: how many fit into a request follows from it. */
   readonly minBytes: number;
@@ -55,7 +55,7 @@ const ESCAPES: Readonly<Record<string, string>> = {
 };
 
 /** A field's name as an identifier; undefined for one that cannot be written in an expression. */
-export function escapeField(name: string): string | undefined {
+function escapeField(name: string): string | undefined {
   if (RESERVED.has(name)) return `__${name}__`;
   if (!/^[a-zA-Z_./-][a-zA-Z0-9_./-]*$/.test(name)) return undefined;
   return name.replace(/__|[-./]/g, (part) => ESCAPES[part] ?? part);

@@ -25,7 +25,7 @@ export type Expr = { readonly at: number } & (
     }
 );
 
-export type LoopKind =
+type LoopKind =
   | 'all'
   | 'exists'
   | 'existsOne'
@@ -46,7 +46,7 @@ export interface Loop {
 }
 
 /** More is no rule that a person wrote. */
-export const MAX_SOURCE_LENGTH = 100_000;
+const MAX_SOURCE_LENGTH = 100_000;
 
 const environment = new Environment({
   enableOptionalTypes: true,

@@ -27,7 +27,7 @@ interface Sized {
   readonly maxSize?: number;
 }
 
-export interface ScalarType extends Sized {
+interface ScalarType extends Sized {
   readonly kind: ScalarKind;
 }
 
@@ -55,12 +55,12 @@ export interface ObjectField {
   readonly json: string;
 }
 
-export interface OptionalType {
+interface OptionalType {
   readonly kind: 'optional';
   readonly of: CelType;
 }
 
-export interface ParamType {
+interface ParamType {
   readonly kind: 'param';
   readonly name: string;
 }
@@ -74,8 +74,6 @@ export const DOUBLE = scalar('double');
 export const STRING = scalar('string');
 export const BYTES = scalar('bytes');
 export const NULL = scalar('null');
-export const TIMESTAMP = scalar('timestamp');
-export const DURATION = scalar('duration');
 export const TYPE = scalar('type');
 export const DYN = scalar('dyn');
 

@@ -55,14 +55,14 @@ interface Line {
   readonly fields: LogFields;
 }
 
-export function formatLine({ severity, at, component, message, fields }: Line): string {
+function formatLine({ severity, at, component, message, fields }: Line): string {
   const [date = '', time = ''] = at.toISOString().slice(5, 23).split('T');
   const pairs = Object.entries(fields).map(([key, value]) => ` ${key}=${JSON.stringify(plain(value))}`);
   return `${severity}${date.replace('-', '')} ${time} ${component}] ${JSON.stringify(message)}${pairs.join('')}\n`;
 }
 
 /** With the names of k8s.io/component-base: `ts` in milliseconds, `v` of all but errors, `err` for what went wrong. */
-export function formatJson({ severity, at, component, message, fields }: Line): string {
+function formatJson({ severity, at, component, message, fields }: Line): string {
   const own = {
     ts: at.getTime(),
     logger: component,

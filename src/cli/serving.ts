@@ -22,7 +22,7 @@ export interface ServingFlags extends TlsFlags {
 }
 
 /** Kubernetes' name of the component, and its port. */
-export interface ServedName {
+interface ServedName {
   readonly name: string;
   readonly port: number;
 }

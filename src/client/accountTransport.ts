@@ -9,7 +9,7 @@ import type { Client } from './client.js';
 import { ClientError } from './error.js';
 import type { Transport } from './transport.js';
 
-export interface AccountTransportOptions {
+interface AccountTransportOptions {
   readonly account: ObjectName;
   /** Carries the requests; it has no identity of its own. Left open by `close`: several accounts share it. */
   readonly transport: Transport;

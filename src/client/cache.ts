@@ -16,7 +16,7 @@ interface Index<T extends KubeObject> {
 }
 
 /** Where copies are shared with other caches, and under which name. */
-export interface Sharing {
+interface Sharing {
   readonly objects: SharedObjects;
   readonly kind: string;
 }

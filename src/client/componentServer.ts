@@ -10,7 +10,7 @@ import { bearerOf, type Caller, certificateCaller, type DelegatedAccess } from '
 import { type Listening, listen } from './listen.js';
 
 /** What is wrong, or undefined. */
-export type HealthCheck = () => string | undefined;
+type HealthCheck = () => string | undefined;
 
 export interface ComponentServerOptions {
   readonly host: string;

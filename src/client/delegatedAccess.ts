@@ -15,14 +15,14 @@ export interface Caller {
   readonly extra?: Readonly<Record<string, readonly string[]>>;
 }
 
-export interface Credentials {
+interface Credentials {
   /** From a certificate that the client CA has signed. */
   readonly certificate: Caller | undefined;
   readonly bearer: string | undefined;
 }
 
 /** What is to be done: to a resource, or at a path. */
-export type Deed = Pick<V1SubjectAccessReviewSpec, 'resourceAttributes' | 'nonResourceAttributes'>;
+type Deed = Pick<V1SubjectAccessReviewSpec, 'resourceAttributes' | 'nonResourceAttributes'>;
 
 export interface DelegatedAccess {
   /** Undefined when the caller is nobody known. */

@@ -1,7 +1,7 @@
 // What can fail on the way to an apiserver, before the apiserver itself has an opinion (that is ApiError). Pure.
 // Guarantees: one class with a closed set of codes; the message names the server or the field, never a secret.
 
-export type ClientErrorCode =
+type ClientErrorCode =
   /** The connection was refused, reset, timed out, or the certificate was not accepted. */
   | 'UNREACHABLE'
   /** The request's signal was aborted. */

@@ -12,7 +12,7 @@ import type { Client } from './client.js';
 import { ClientError } from './error.js';
 import { EventCorrelation, type Verdict } from './eventCorrelation.js';
 
-export type EventType = 'Normal' | 'Warning';
+type EventType = 'Normal' | 'Warning';
 
 export interface EventRecorder {
   /** About an object that has its apiVersion and kind, or about `referenceTo(type, object)`. */
@@ -27,14 +27,14 @@ export interface EventRecorder {
   flush(): Promise<void>;
 }
 
-export interface EventDetails {
+interface EventDetails {
   /** What was being done, such as `Binding`. */
   readonly action: string;
   /** Another object that has to do with it. */
   readonly related?: V1ObjectReference;
 }
 
-export interface EventRecorderOptions {
+interface EventRecorderOptions {
   /** Who speaks, such as `kubelet` or `deployment-controller`. */
   readonly component: string;
   readonly host?: string;

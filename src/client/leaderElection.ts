@@ -11,7 +11,7 @@ import { messageOf } from '../base/errorMessage.js';
 import type { Client } from './client.js';
 import { LeaderTerm } from './leaderTerm.js';
 
-export interface LeaderElectionOptions {
+interface LeaderElectionOptions {
   readonly client: Client;
   readonly lease: ObjectName;
   /** Unique among the candidates, such as host name and a random part. */

@@ -5,7 +5,7 @@ import { setMaxListeners } from 'node:events';
 import { ClientError } from './error.js';
 import type { Transport } from './transport.js';
 
-export interface TermOptions {
+interface TermOptions {
   /** When the request that took the lease began. */
   readonly since: number;
   readonly lastsMs: number;

@@ -17,7 +17,7 @@ export interface RequesterOptions {
   readonly pause?: (delayMs: number, signal?: AbortSignal) => Promise<void>;
 }
 
-export interface Call {
+interface Call {
   readonly method: TransportRequest['method'];
   readonly path: string;
   readonly body?: unknown;

@@ -6,7 +6,7 @@ import { apiVersionOf, type ResourceType } from '../api/resources.js';
 import type { ListQuery, WriteOptions } from './client.js';
 import { ClientError } from './error.js';
 
-export type Query = readonly (readonly [string, string | number | boolean | undefined])[];
+type Query = readonly (readonly [string, string | number | boolean | undefined])[];
 
 /** `/api/v1/namespaces/default/pods`; all namespaces when none is given. */
 export function collectionPath(type: ResourceType, namespace?: string): string {

@@ -24,7 +24,7 @@ export interface Progress {
   hasSynced: boolean;
 }
 
-export interface ServedComponent {
+interface ServedComponent {
   readonly client: Client;
   /** The name of its lease. */
   readonly lease: string;

@@ -12,7 +12,7 @@ import type { IndexFunction, Informer, InformerHandler, InformerOptions, Informe
 import { type ReflectorOptions, runReflector } from './reflector.js';
 import type { SharedObjects } from './sharedObjects.js';
 
-export interface InformersOptions {
+interface InformersOptions {
   readonly log?: Log;
   /** For tests: how the reflectors wait. */
   readonly pause?: NonNullable<ReflectorOptions<KubeObject>['pause']>;

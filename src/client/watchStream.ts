@@ -12,7 +12,7 @@ import { acceptOf, wireRequest } from './request.js';
 import { collectionPath, selectorQuery, withQuery } from './resourcePath.js';
 import type { Transport } from './transport.js';
 
-export interface WatchRequest<T extends KubeObject> {
+interface WatchRequest<T extends KubeObject> {
   readonly type: ResourceType<T>;
   readonly query: WatchQuery;
   readonly transport: Transport;

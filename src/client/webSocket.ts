@@ -13,7 +13,7 @@ const MASKED = 0x80;
 export const NORMAL_CLOSURE = 1000;
 const PROTOCOL_ERROR = 1002;
 
-export interface WebSocketHandlers {
+interface WebSocketHandlers {
   /** Some bytes of a message, as they come; true with the first of each. An empty message is none. */
   piece(bytes: Buffer, isFirst: boolean): void;
   /** Once, whoever ended it. */
@@ -34,7 +34,7 @@ export function webSocketHead(key: string, protocol: string): string {
 }
 
 /** Of a message that is sent in several. */
-export interface Part {
+interface Part {
   readonly isText: boolean;
   readonly isFirst: boolean;
   readonly isLast: boolean;

@@ -18,7 +18,7 @@ export interface WorkQueue {
   shutDown(): void;
 }
 
-export interface WorkQueueOptions {
+interface WorkQueueOptions {
   readonly now?: () => number;
   /** Calls back after the delay; answers the function that prevents it. */
   readonly setTimer?: (callback: () => void, delayMs: number) => () => void;

@@ -6,7 +6,7 @@ import type { Log } from '../api/log.js';
 import { messageOf } from '../base/errorMessage.js';
 import type { WorkQueue } from './workQueue.js';
 
-export interface WorkersOptions {
+interface WorkersOptions {
   readonly queue: WorkQueue;
   readonly concurrency: number;
   /** Looks at the key's object and acts; throwing means "again later". */

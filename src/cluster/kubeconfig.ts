@@ -1,7 +1,7 @@
 // A kubeconfig as text. Pure.
 import type { Pem } from './pki/authority.js';
 
-export interface KubeconfigOptions {
+interface KubeconfigOptions {
   readonly server: string;
   readonly ca: string;
   /** Who we are: a certificate, or a token. */

@@ -31,7 +31,7 @@ const ALONE: LeaseTimes = { leaseDurationMs: 15_000, renewDeadlineMs: 10_000, re
 /** Between two tries to begin a term. */
 const RETRY_MS = 20;
 
-export interface LeadingOptions {
+interface LeadingOptions {
   readonly apiserver: ApiServer;
   readonly shared: SharedObjects;
   readonly log: Log;
@@ -44,7 +44,7 @@ export interface LeadingOptions {
   readonly times: LeaseTimes | undefined;
 }
 
-export interface Leading {
+interface Leading {
   readonly client: Client;
   clientAs(user: UserInfo): Client;
   readonly informers: Informers;

@@ -37,7 +37,7 @@ export interface NodeIdentity {
 
 export type PartClients = Readonly<Record<NodePart, Client>>;
 
-export interface NodeIdentityOptions {
+interface NodeIdentityOptions {
   readonly layout: Layout;
   readonly settings: Settings;
   readonly nodeIps: readonly string[];

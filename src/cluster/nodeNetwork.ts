@@ -27,7 +27,7 @@ import { rangesOf, type Settings } from './settings.js';
 
 const AGAIN_MS = 1_000;
 
-export interface NodeNetworkOptions {
+interface NodeNetworkOptions {
   readonly layout: Layout;
   readonly settings: Settings;
   readonly nodeIps: readonly [string, ...string[]];
@@ -102,7 +102,7 @@ export async function startNodeNetwork(options: NodeNetworkOptions): Promise<() 
   };
 }
 
-export interface Following {
+interface Following {
   /** Does the work for a Node that has ranges. */
   setUp(node: Stored<V1Node>): Promise<void>;
   readonly log: Log;
@@ -110,7 +110,7 @@ export interface Following {
 }
 
 /** Resolves when it was done for the first ranges; then once for every change of them, one at a time, the last one wins. */
-export function followRanges(
+function followRanges(
   self: Informer<V1Node>,
   { setUp, log, signal }: Following,
 ): Promise<{ stop(): Promise<void> }> {
@@ -211,7 +211,7 @@ async function statusOf(runtime: RuntimeService, id: string): Promise<PodSandbox
 }
 
 /** Pure: whether it has a pod address of another range; one in the node's own network has none. */
-export function isStray(
+function isStray(
   { network, linux }: Pick<PodSandboxStatus, 'network' | 'linux'>,
   podCidrs: readonly string[],
 ): boolean {

@@ -4,7 +4,7 @@ import { access } from 'node:fs/promises';
 import type { RuntimeService, StringMap } from '../cri/runtime.js';
 import { POD_NAME, POD_NAMESPACE } from '../kubelet/names.js';
 
-export interface NamedPod {
+interface NamedPod {
   readonly namespace: string;
   readonly name: string;
 }

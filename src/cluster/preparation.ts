@@ -15,7 +15,7 @@ type Word =
   | { readonly type: 'components'; readonly components: readonly Component[] }
   | { readonly type: 'refused'; readonly code: ClusterErrorCode; readonly message: string };
 
-export interface ApartOptions {
+interface ApartOptions {
   /** A command line that ends in `tellSupervisor`. */
   readonly command: readonly string[];
   readonly env?: Readonly<Record<string, string>>;

@@ -15,7 +15,7 @@ export async function terminate(target: ProcessIdentity, graceMs: number): Promi
     throw new Error(`process ${target.pid} does not end, not even by SIGKILL`);
 }
 
-export function signal(target: ProcessIdentity, name: NodeJS.Signals): void {
+function signal(target: ProcessIdentity, name: NodeJS.Signals): void {
   if (!isAlive(target)) return;
   try {
     process.kill(target.pid, name);

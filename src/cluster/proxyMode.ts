@@ -29,7 +29,7 @@ async function readNote(layout: Layout): Promise<Note | undefined> {
   return { mode: MODE_NAMES.find((name) => name === mode), tables };
 }
 
-export interface OpenOptions {
+interface OpenOptions {
   readonly layout: Layout;
   readonly settings: Pick<Settings, 'proxyMode'>;
   readonly log: Log;
@@ -37,7 +37,7 @@ export interface OpenOptions {
   readonly lockDir?: string;
 }
 
-export interface OpenedMode {
+interface OpenedMode {
   readonly mode: ProxyMode;
   /** Lets another proxy have the rules; to be called after the mode is closed. */
   release(): void;

@@ -15,11 +15,11 @@ export const API_VERSION = 'trellis.local/v1alpha1';
 export const KIND = 'ClusterConfiguration';
 
 export const POD_SPOOFING = ['deny', 'allow'] as const;
-export type PodSpoofing = (typeof POD_SPOOFING)[number];
+type PodSpoofing = (typeof POD_SPOOFING)[number];
 
 /** What of network policies is logged. */
 export const POLICY_LOG = ['none', 'refused'] as const;
-export type PolicyLog = (typeof POLICY_LOG)[number];
+type PolicyLog = (typeof POLICY_LOG)[number];
 
 export interface Settings {
   readonly nodeName: string;

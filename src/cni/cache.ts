@@ -135,7 +135,7 @@ async function read(file: string): Promise<string | undefined> {
   }
 }
 
-export function parseEntry(text: string): CachedAttachment | undefined {
+function parseEntry(text: string): CachedAttachment | undefined {
   const value = objectIn(text);
   if (value === undefined || value['kind'] !== KIND) return undefined;
   const { containerId, networkName, ifName, config, netns, cniArgs, capabilityArgs, result } = value;

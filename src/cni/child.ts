@@ -4,7 +4,7 @@ import { spawn } from 'node:child_process';
 import type { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-export interface ChildOptions {
+interface ChildOptions {
   readonly input: string;
   readonly env: NodeJS.ProcessEnv;
   readonly timeoutMs: number;

@@ -29,7 +29,7 @@ export interface CniOptions {
 }
 
 /** What STATUS found out; `known` is false where the list's version has no such command. */
-export type NetworkStatus = { readonly known: true } | { readonly known: false; readonly reason: string };
+type NetworkStatus = { readonly known: true } | { readonly known: false; readonly reason: string };
 
 export class Cni {
   readonly cache: ResultCache;

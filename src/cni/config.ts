@@ -30,7 +30,7 @@ export interface NetworkList {
 export const NAME = /^[a-zA-Z0-9][a-zA-Z0-9_.-]*$/;
 
 /** A .conflist as far as its own text goes: it may still lack plugins that lie in a directory of their own. */
-export interface ListDraft {
+interface ListDraft {
   readonly list: NetworkList;
   readonly fields: Fields;
 }

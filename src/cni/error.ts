@@ -1,7 +1,7 @@
 // The one error class of this room.
 // Guarantees: a code to branch on, the plugin's own code and words where a plugin spoke, the cause kept.
 
-export type CniErrorCode =
+type CniErrorCode =
   /** A configuration file that cannot be used; the message names file, place and field. */
   | 'CONFIG_INVALID'
   /** No configuration has this network's name, or the directory holds none. */

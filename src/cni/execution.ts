@@ -7,7 +7,7 @@ import { type CniResult, renderResult } from './result.js';
 
 export type Command = 'ADD' | 'DEL' | 'CHECK' | 'GC' | 'STATUS' | 'VERSION';
 
-export interface Extras {
+interface Extras {
   readonly prevResult?: CniResult | undefined;
   readonly capabilityArgs?: JsonObject | undefined;
   readonly validAttachments?: readonly ValidAttachment[];
@@ -36,11 +36,11 @@ export function executionConfig(list: NetworkList, plugin: PluginConfig, extras:
 }
 
 /** The settings for which the plugin declares the capability. */
-export function filterCapabilities({ capabilities }: PluginConfig, settings: JsonObject): JsonObject {
+function filterCapabilities({ capabilities }: PluginConfig, settings: JsonObject): JsonObject {
   return Object.fromEntries(Object.entries(settings).filter(([name]) => capabilities.includes(name)));
 }
 
-export interface EnvironmentOptions {
+interface EnvironmentOptions {
   readonly command: Command;
   readonly binDirs: readonly string[];
   /** Absent for GC, STATUS and VERSION, which are about no container. */

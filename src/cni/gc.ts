@@ -8,7 +8,7 @@ import { executionConfig } from './execution.js';
 import type { PluginCall } from './plugin.js';
 import { hasGc } from './version.js';
 
-export interface Garbage {
+interface Garbage {
   readonly list: NetworkList;
   readonly valid: readonly ValidAttachment[];
   readonly cached: readonly CachedAttachment[];
@@ -17,7 +17,7 @@ export interface Garbage {
 }
 
 /** The attachments of the network that are in the cache but not among the valid ones. Pure. */
-export function leftovers({
+function leftovers({
   list,
   valid,
   cached,

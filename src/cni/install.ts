@@ -18,9 +18,9 @@ import { messageOf } from '../base/errorMessage.js';
 import { CniError } from './error.js';
 
 /** The one executable; each plugin is a link to it. */
-export const EXECUTABLE = 'trellis-cni';
+const EXECUTABLE = 'trellis-cni';
 
-export interface InstallOptions {
+interface InstallOptions {
   /** Where the build put them. */
   readonly from: string;
   readonly to: string;
@@ -28,9 +28,9 @@ export interface InstallOptions {
   readonly force?: boolean;
 }
 
-export type InstallAction = 'installed' | 'replaced' | 'unchanged';
+type InstallAction = 'installed' | 'replaced' | 'unchanged';
 
-export interface InstalledFile {
+interface InstalledFile {
   readonly name: string;
   readonly action: InstallAction;
   /** What it points to, for a link. */

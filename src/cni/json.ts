@@ -9,7 +9,7 @@ export interface JsonObject {
 /** The way to a field: keys and indexes. */
 export type JsonPath = readonly (string | number)[];
 
-export interface Place {
+interface Place {
   readonly line: number;
   readonly column: number;
 }

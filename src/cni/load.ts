@@ -15,7 +15,7 @@ import { CniError } from './error.js';
 
 export const DEFAULT_CONF_DIR = '/etc/cni/net.d';
 
-export interface LoadedNetworks {
+interface LoadedNetworks {
   /** In the order of their files' names. */
   readonly networks: readonly NetworkList[];
   /** One for each file that cannot be used. */

@@ -72,7 +72,7 @@ export function badOutput({ plugin, command }: PluginCall, what: string, cause?:
   });
 }
 
-export async function findPlugin(plugin: string, binDirs: readonly string[]): Promise<string> {
+async function findPlugin(plugin: string, binDirs: readonly string[]): Promise<string> {
   for (const dir of binDirs) {
     const file = path.join(dir, plugin);
     if (await isExecutable(file)) return file;

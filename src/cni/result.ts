@@ -3,7 +3,7 @@
 import { isObject, type JsonObject, type JsonValue, pathText } from './json.js';
 import { type CniVersion, isAtLeast, isCniVersion } from './version.js';
 
-export interface CniInterface {
+interface CniInterface {
   readonly name: string;
   readonly mac?: string;
   /** The path of the namespace it is in; absent on the host. */
@@ -13,7 +13,7 @@ export interface CniInterface {
   readonly pciID?: string;
 }
 
-export interface CniAddress {
+interface CniAddress {
   /** With the length of its prefix: 10.1.0.5/24. */
   readonly address: string;
   readonly gateway?: string;
@@ -21,7 +21,7 @@ export interface CniAddress {
   readonly interface?: number;
 }
 
-export interface CniRoute {
+interface CniRoute {
   readonly dst: string;
   readonly gw?: string;
   readonly mtu?: number;
@@ -31,7 +31,7 @@ export interface CniRoute {
   readonly scope?: number;
 }
 
-export interface CniDns {
+interface CniDns {
   readonly nameservers?: readonly string[];
   readonly domain?: string;
   readonly search?: readonly string[];

@@ -19,10 +19,10 @@ const RENEW_SHARE = 0.2;
 type TokenSecret = Stored<V1Secret>;
 type Account = Stored<V1ServiceAccount>;
 
-export type TokenAction = 'delete' | 'issue' | { readonly againMs: number };
+type TokenAction = 'delete' | 'issue' | { readonly againMs: number };
 
 /** Pure. */
-export function planToken(secret: TokenSecret, account: Account | undefined, now: number): TokenAction {
+function planToken(secret: TokenSecret, account: Account | undefined, now: number): TokenAction {
   const uid = secret.metadata.annotations?.[ACCOUNT_UID];
   if (account === undefined || (uid !== undefined && uid !== account.metadata.uid)) return 'delete';
   const times = uid === undefined ? undefined : tokenTimes(secret.data?.['token'] ?? '');

@@ -9,13 +9,13 @@ import type { Informer } from '../client/informer.js';
 
 type Labels = Readonly<Record<string, string>>;
 
-export interface ClaimRequest<T extends KubeObject> {
+interface ClaimRequest<T extends KubeObject> {
   readonly owner: Stored<KubeObject>;
   readonly candidates: readonly Stored<T>[];
   matches(labels: Labels): boolean;
 }
 
-export interface Claims<T extends KubeObject> {
+interface Claims<T extends KubeObject> {
   readonly held: readonly Stored<T>[];
   readonly adopt: readonly Stored<T>[];
   readonly release: readonly Stored<T>[];
@@ -56,11 +56,11 @@ export function adoptionPatch(type: ResourceType, owner: Stored<KubeObject>, uid
   return { metadata: { uid, ownerReferences: [controllerReference(type, owner)] } };
 }
 
-export function releasePatch(ownerUid: string, uid: string): unknown {
+function releasePatch(ownerUid: string, uid: string): unknown {
   return { metadata: { uid, ownerReferences: [{ $patch: 'delete', uid: ownerUid }] } };
 }
 
-export interface ClaimPorts<Owner extends KubeObject, T extends KubeObject> {
+interface ClaimPorts<Owner extends KubeObject, T extends KubeObject> {
   readonly client: Client;
   readonly ownerType: ResourceType<Owner>;
   readonly type: ResourceType<T>;

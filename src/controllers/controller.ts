@@ -43,7 +43,7 @@ export interface Controller {
   run(context: ControllerContext): Promise<void>;
 }
 
-export interface Loop {
+interface Loop {
   readonly queue: WorkQueue;
   readonly workers?: number;
   /** Returns how long until the key should be looked at again, if time alone can change it. */

@@ -59,7 +59,7 @@ const inTime = <T>(answer: Promise<T>): Promise<T> =>
   });
 
 /** Pure: the resources of one group and version, without subresources. */
-export function servedBy(group: string, version: string, { resources }: V1APIResourceList): ServedResource[] {
+function servedBy(group: string, version: string, { resources }: V1APIResourceList): ServedResource[] {
   return resources
     .filter(({ name }) => !name.includes('/'))
     .map(({ name, kind, namespaced, verbs }) => ({

@@ -1,7 +1,7 @@
 // A number, or a percentage of a total. Pure.
 // Guarantees: never negative; text that is no percentage counts as nothing, as validation has refused it.
 
-export type Rounding = 'up' | 'down';
+type Rounding = 'up' | 'down';
 
 export function resolveIntOrPercent(value: number | string, total: number, rounding: Rounding): number {
   if (typeof value === 'number') return Math.max(0, value);

@@ -11,7 +11,7 @@ export const FAILED = { free: 5, firstMs: 1_000, longestMs: 60_000, forgottenMs:
 /** How often the reason is told at most. */
 const TOLD_MS = 30_000;
 
-export interface Admission {
+interface Admission {
   readonly count: number;
   /** When to ask again, if fewer than asked for may be made. */
   readonly againMs?: number;
@@ -27,7 +27,7 @@ interface Owner {
   toldAt: number;
 }
 
-export interface PaceOptions {
+interface PaceOptions {
   /** Whether failed pods slow the next ones down; not for owners whose plan does that already. */
   readonly failuresCount: boolean;
 }

@@ -6,7 +6,7 @@ import { CONFIG_MAPS, NAMESPACES, type ResourceType, SERVICE_ACCOUNTS } from '..
 import { ApiError } from '../api/status.js';
 import { type Controller, type ControllerContext, newQueue, runLoop } from './controller.js';
 
-export type Wish<T> =
+type Wish<T> =
   | { readonly do: 'create'; readonly object: T }
   | { readonly do: 'update'; readonly object: T };
 

@@ -12,9 +12,9 @@ import { isFinished, isTerminating, type Pod, stampOf } from './pods.js';
 const NAME = 'pod-garbage-collector-controller';
 const PERIOD_MS = 20_000;
 const QUARANTINE_MS = 40_000;
-export const TERMINATED_PODS = 12_500;
+const TERMINATED_PODS = 12_500;
 
-export interface PodGcObserved {
+interface PodGcObserved {
   readonly pods: readonly Pod[];
   nodeOf(name: string): Node | undefined;
   /** Nodes known to be gone. */
@@ -22,7 +22,7 @@ export interface PodGcObserved {
   readonly finishedLimit: number;
 }
 
-export interface PodRemoval {
+interface PodRemoval {
   readonly pod: Pod;
   /** What its status shall say first, for a pod that had not finished. */
   readonly because?: string | undefined;

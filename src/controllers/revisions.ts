@@ -17,7 +17,7 @@ export type Revision = Stored<V1ControllerRevision>;
 
 export const REVISION_LABEL = 'controller-revision-hash';
 
-export interface RevisionWish {
+interface RevisionWish {
   readonly type: ResourceType;
   readonly owner: Stored<KubeObject>;
   readonly template: V1PodTemplateSpec;
@@ -26,12 +26,12 @@ export interface RevisionWish {
   readonly revisions: readonly Revision[];
 }
 
-export type RevisionPlan =
+type RevisionPlan =
   | { readonly do: 'keep'; readonly revision: Revision }
   | { readonly do: 'renumber'; readonly revision: Revision; readonly number: number }
   | { readonly do: 'create'; readonly revision: V1ControllerRevision };
 
-export function planRevision(wish: RevisionWish): RevisionPlan {
+function planRevision(wish: RevisionWish): RevisionPlan {
   const { template, revisions } = wish;
   const newest = Math.max(0, ...revisions.map(({ revision }) => revision));
   const equal = revisions
@@ -132,7 +132,7 @@ export function watchRevisions(
   });
 }
 
-export interface RevisionPorts {
+interface RevisionPorts {
   readonly context: ControllerContext;
   readonly writes: Writes;
 }

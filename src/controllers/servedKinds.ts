@@ -13,7 +13,7 @@ import { discover } from './discovery.js';
 const AGAIN_MS = 5_000;
 const UNREACHABLE_MS = 500;
 
-export interface ServedKinds {
+interface ServedKinds {
   /** True when its kinds are served; false when the end came first. */
   wait(controller: Pick<Controller, 'name' | 'needs'>, signal: AbortSignal): Promise<boolean>;
 }

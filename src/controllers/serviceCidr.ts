@@ -16,7 +16,7 @@ const GRACE_MS = 10_000;
 type ServiceCidr = Stored<V1ServiceCIDR>;
 type Address = Stored<V1IPAddress>;
 
-export type ServiceCidrStep =
+type ServiceCidrStep =
   | { readonly set: 'finalizers'; readonly finalizers: readonly string[] }
   | { readonly set: 'ready'; readonly condition: Pick<V1Condition, 'status' | 'reason' | 'message'> }
   | { readonly set: 'nothing'; readonly againMs?: number };

@@ -10,7 +10,7 @@ import type { Pod } from './pods.js';
 
 const BY_LABEL = 'label';
 
-export interface ServicePods {
+interface ServicePods {
   readonly services: Informer<V1Service>;
   readonly pods: Informer<V1Pod>;
 }

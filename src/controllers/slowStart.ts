@@ -1,7 +1,7 @@
 // Doing a thing many times in batches of 1, 2, 4, ...: a wish that the server refuses costs one request, not all.
 // Guarantees: after a batch with a failure nothing more is tried; every call that was started has ended on return.
 
-export interface SlowStartResult {
+interface SlowStartResult {
   readonly done: number;
   readonly failed: number;
   readonly skipped: number;

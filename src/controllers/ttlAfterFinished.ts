@@ -10,7 +10,7 @@ import { timeOf } from './pods.js';
 const NAME = 'ttl-after-finished-controller';
 
 /** When the Job is to go; undefined when it stays. */
-export function expiryOf({ metadata, spec, status }: Stored<V1Job>): number | undefined {
+function expiryOf({ metadata, spec, status }: Stored<V1Job>): number | undefined {
   if (spec.ttlSecondsAfterFinished === undefined || metadata.deletionTimestamp !== undefined)
     return undefined;
   const end = (status?.conditions ?? []).find(

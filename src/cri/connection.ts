@@ -7,7 +7,7 @@ import { CriError } from './error.js';
 import { GrpcChannel, GrpcError } from './grpc.js';
 
 type Method = MethodDefinition<object, object>;
-export type ServiceName = 'RuntimeService' | 'ImageService' | 'Events';
+type ServiceName = 'RuntimeService' | 'ImageService' | 'Events';
 
 /** The default of a call, as the kubelet has it. */
 export const DEFAULT_TIMEOUT_MS = 120_000;

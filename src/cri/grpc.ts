@@ -30,7 +30,7 @@ const CODES = [
   'DATA_LOSS',
   'UNAUTHENTICATED',
 ] as const;
-export type GrpcCode = (typeof CODES)[number];
+type GrpcCode = (typeof CODES)[number];
 
 export class GrpcError extends Error {
   override readonly name = 'GrpcError';
@@ -43,7 +43,7 @@ export class GrpcError extends Error {
   }
 }
 
-export interface GrpcCall<T> {
+interface GrpcCall<T> {
   /** `/package.Service/Method`. */
   readonly path: string;
   readonly request: Uint8Array;

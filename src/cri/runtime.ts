@@ -1,13 +1,13 @@
 // The container runtime as the kubelet sees it: CRI v1, messages under their own names in camel case.
 // Guarantees: every call has a deadline; a failed one throws CriError with the call, the gRPC code and the runtime's words.
 
-export type PodSandboxState = 'SANDBOX_READY' | 'SANDBOX_NOTREADY';
+type PodSandboxState = 'SANDBOX_READY' | 'SANDBOX_NOTREADY';
 export type ContainerState =
   | 'CONTAINER_CREATED'
   | 'CONTAINER_RUNNING'
   | 'CONTAINER_EXITED'
   | 'CONTAINER_UNKNOWN';
-export type NamespaceMode = 'POD' | 'CONTAINER' | 'NODE' | 'TARGET';
+type NamespaceMode = 'POD' | 'CONTAINER' | 'NODE' | 'TARGET';
 export type StringMap = Readonly<Record<string, string>>;
 
 /** A range of ids of the node that the same number of ids inside stands for. */
@@ -41,7 +41,7 @@ export interface SecurityProfile {
   readonly localhostRef?: string;
 }
 
-export interface SELinuxOptions {
+interface SELinuxOptions {
   readonly user?: string | undefined;
   readonly role?: string | undefined;
   readonly type?: string | undefined;
@@ -233,7 +233,7 @@ export interface RuntimeHandlerFeatures {
   readonly userNamespaces: boolean;
 }
 
-export interface RuntimeHandler {
+interface RuntimeHandler {
   /** Empty for the default one. */
   readonly name: string;
   readonly features: RuntimeHandlerFeatures;

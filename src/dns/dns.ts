@@ -11,7 +11,7 @@ import { makeForwarder } from './forward.js';
 import { type DnsServer, openDnsServer } from './server.js';
 import { Zone, zoneService } from './zone.js';
 
-export interface DnsOptions {
+interface DnsOptions {
   readonly informers: Informers;
   readonly domain: string;
   readonly address: string;

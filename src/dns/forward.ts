@@ -9,7 +9,7 @@ import type { Log } from '../api/log.js';
 import { OPT, type Reply, type ResponseCode } from './message.js';
 import { Upstream } from './upstream.js';
 
-export interface ForwarderOptions {
+interface ForwarderOptions {
   /** In the order they are asked. */
   readonly servers: readonly string[];
   readonly timeoutMs?: number;
@@ -36,7 +36,7 @@ const CODES: Readonly<Record<number, ResponseCode>> = {
 };
 
 /** Where our own server is reached. */
-export interface OwnServer {
+interface OwnServer {
   readonly address: string;
   readonly port: number;
   /** The address of the Service in front of it. */

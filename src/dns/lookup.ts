@@ -11,8 +11,6 @@ import {
   type ZoneService,
 } from './zone.js';
 
-export type RecordType = 'A' | 'AAAA' | 'SRV' | 'PTR' | 'CNAME' | 'TXT' | 'SOA' | 'NS';
-
 export type DnsRecord =
   | { readonly name: string; readonly type: 'A' | 'AAAA' | 'PTR' | 'CNAME' | 'NS'; readonly data: string }
   | { readonly name: string; readonly type: 'TXT'; readonly data: string }
@@ -23,7 +21,7 @@ export type DnsRecord =
     }
   | { readonly name: string; readonly type: 'SOA'; readonly data: StartOfAuthority };
 
-export interface StartOfAuthority {
+interface StartOfAuthority {
   readonly mname: string;
   readonly rname: string;
   readonly serial: number;
@@ -33,7 +31,7 @@ export interface StartOfAuthority {
   readonly minimum: number;
 }
 
-export interface Lookup {
+interface Lookup {
   readonly exists: boolean;
   readonly answers: readonly DnsRecord[];
   readonly additionals: readonly DnsRecord[];

@@ -10,7 +10,7 @@ import { type Question, type Reply, readQuestion, toAnswer, writeRefusal, writeR
 import { QuestionLoad } from './questionLoad.js';
 import type { Zone } from './zone.js';
 
-export interface DnsServerOptions {
+interface DnsServerOptions {
   readonly zone: Zone;
   readonly forwarder: Forwarder;
   readonly address: string;
@@ -122,7 +122,7 @@ async function respond(
 }
 
 /** `aliases` is how many led here: whoever makes Services may have them go round in a circle. */
-export async function answer(
+async function answer(
   { zone, forwarder }: Pick<DnsServerOptions, 'zone' | 'forwarder'>,
   { name, type }: Pick<Question, 'name' | 'type'>,
   aliases = 0,

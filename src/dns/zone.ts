@@ -4,7 +4,7 @@ import type { V1Endpoint, V1EndpointSlice, V1Service } from '../api/gen/types.js
 import { canonicalIp } from '../api/ip.js';
 import { keyOf, type Stored } from '../api/object.js';
 
-export interface ServiceName {
+interface ServiceName {
   readonly service: string;
   readonly namespace: string;
 }

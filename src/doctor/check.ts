@@ -35,7 +35,7 @@ export interface ToolProbe {
   readonly judge?: (output: string) => Answer;
 }
 
-export type Probe = KernelProbe | FileProbe | ToolProbe;
+type Probe = KernelProbe | FileProbe | ToolProbe;
 
 export interface Check<P extends Probe = Probe> {
   readonly id: string;

@@ -1,7 +1,7 @@
 // One shell script that puts many questions to the kernel, for namespaces that vanish when it ends. Pure.
 // Guarantees: every question runs in a subshell of its own, and answers are told apart whatever they contain.
 
-export interface Question {
+interface Question {
   readonly id: string;
   readonly script: string;
 }

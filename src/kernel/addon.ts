@@ -23,7 +23,7 @@ export interface AddonMonitor {
 }
 
 /** The record of the pod lifecycle; see pleg/port.ts. */
-export interface AddonPleg {
+interface AddonPleg {
   /** Takes the two list responses as protobuf; `changed` is a JSON array. */
   diff(sandboxes: Uint8Array, containers: Uint8Array): Promise<{ changed: Buffer; token: number }>;
   commit(token: number): void;

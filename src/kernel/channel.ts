@@ -5,7 +5,7 @@ import { type AddonChannel, addon, type NetNs } from './addon.js';
 import { type Failure, KernelError } from './error.js';
 
 /** The families the core knows. */
-export type FamilyName = 'route' | 'nftables' | 'ipset' | 'ipvs' | 'conntrack' | 'xtables';
+type FamilyName = 'route' | 'nftables' | 'ipset' | 'ipvs' | 'conntrack' | 'xtables';
 
 /** Characters of JSON made between two turns of the event loop; about half a millisecond's work. */
 const SLICE = 64 * 1024;

@@ -5,7 +5,7 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { addon } from './addon.js';
 
-export interface IdleMemoryOptions {
+interface IdleMemoryOptions {
   readonly everyMs: number;
   /** Growth that is worth a collection. */
   readonly growthBytes: number;

@@ -2,7 +2,7 @@
 // Guarantees: order is kept; a request that failed in several of its pieces is told once.
 import { type Failure, KernelError } from './error.js';
 
-export interface Piece {
+interface Piece {
   readonly request: object;
   /** Of the caller's request; undefined for one that the caller did not make. */
   readonly index: number | undefined;

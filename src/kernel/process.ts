@@ -5,7 +5,7 @@ import { KernelError } from './error.js';
 
 export type { RunResult } from './addon.js';
 
-export interface RunOptions {
+interface RunOptions {
   /** Where the program finds itself; ours if left out. */
   readonly netns?: NetNs;
   /** Standard input, in pieces of any size; empty if left out. */

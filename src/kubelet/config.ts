@@ -95,7 +95,7 @@ export interface KubeletConfig {
   readonly evictionPeriodMs: number;
 }
 
-export const DEFAULT_EVICTION_HARD = {
+const DEFAULT_EVICTION_HARD = {
   'memory.available': '100Mi',
   'nodefs.available': '10%',
   'nodefs.inodesFree': '5%',

@@ -3,7 +3,7 @@
 import type { PodSandboxStatus } from '../cri/runtime.js';
 import type { ContainerRun, RuntimePod } from './runtime/runtimePod.js';
 
-export interface GarbageFacts {
+interface GarbageFacts {
   readonly pods: readonly RuntimePod[];
   /** No source names it any more and its worker has finished. */
   readonly isGone: (uid: string) => boolean;
@@ -11,7 +11,7 @@ export interface GarbageFacts {
   readonly keepPerContainer: number;
 }
 
-export interface Garbage {
+interface Garbage {
   readonly containers: readonly ContainerRun[];
   readonly sandboxes: readonly PodSandboxStatus[];
 }

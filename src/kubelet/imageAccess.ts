@@ -26,7 +26,7 @@ export interface PullCredential {
 }
 
 /** With what a repository's image was pulled. */
-export interface Pullers {
+interface Pullers {
   /** Pulled without credentials: every pod of the node may use it. */
   readonly nodePodsAccessible?: boolean;
   readonly kubernetesSecrets?: readonly PullSecret[];
@@ -49,7 +49,7 @@ export interface AccessQuestion {
   readonly secrets: readonly PullSecret[];
 }
 
-export interface AccessAnswer {
+interface AccessAnswer {
   readonly allowed: boolean;
   /** To be added to the record: the Secret has moved, or its credentials have changed. */
   readonly remember?: PullSecret;

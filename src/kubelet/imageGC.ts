@@ -8,13 +8,13 @@ import type { PullRecords } from './pullRecords.js';
 import type { RuntimePod } from './runtime/runtimePod.js';
 import type { FilesystemSample } from './stats/sample.js';
 
-export interface ImageRecord {
+interface ImageRecord {
   readonly firstSeenMs: number;
   /** When a container was last seen to use it; when it came if none was. */
   readonly lastUsedMs: number;
 }
 
-export type ImageRecords = ReadonlyMap<string, ImageRecord>;
+type ImageRecords = ReadonlyMap<string, ImageRecord>;
 
 /** What is known of each image after this look. Pure. */
 export function recordImages(
@@ -64,7 +64,7 @@ export function bytesToFree(
   return Math.max(0, (capacityBytes * (100 - config.imageGCLowThresholdPercent)) / 100 - availableBytes);
 }
 
-export interface ImageGCOptions {
+interface ImageGCOptions {
   readonly cri: ContainerRuntime;
   readonly config: KubeletConfig;
   /** Those of images that are gone go as well. */

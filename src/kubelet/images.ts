@@ -14,7 +14,7 @@ import { withDefaultTag } from './imageName.js';
 import type { Pod } from './ports.js';
 import type { PullRecords } from './pullRecords.js';
 
-export interface ImagePullerOptions {
+interface ImagePullerOptions {
   readonly images: ImageService;
   readonly events: EventSink;
   readonly now: () => number;

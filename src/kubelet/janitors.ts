@@ -11,7 +11,7 @@ import { OomWatcher } from './node/oomWatcher.js';
 import type { PodCache } from './runtime/podCache.js';
 import { runningContainers } from './runtime/runtimePod.js';
 
-export interface JanitorsOptions {
+interface JanitorsOptions {
   readonly config: KubeletConfig;
   readonly runtime: RuntimeService;
   readonly cache: PodCache;

@@ -12,7 +12,7 @@ import type { PodManager } from './podManager.js';
 import type { Pod } from './ports.js';
 
 /** The pod to post for a static pod. Pure. */
-export function mirrorOf(pod: Pod, node: Stored<V1Node> | undefined): V1Pod {
+function mirrorOf(pod: Pod, node: Stored<V1Node> | undefined): V1Pod {
   const { name, namespace, labels, annotations } = pod.metadata;
   return {
     apiVersion: 'v1',
@@ -32,7 +32,7 @@ function ownerOf({ metadata }: Stored<V1Node>) {
   return { apiVersion: 'v1', kind: 'Node', name: metadata.name, uid: metadata.uid, controller: true };
 }
 
-export function isCurrent(pod: Pod, mirror: Pod): boolean {
+function isCurrent(pod: Pod, mirror: Pod): boolean {
   return (
     mirror.metadata.deletionTimestamp === undefined &&
     mirror.metadata.annotations?.[CONFIG_MIRROR] === pod.metadata.annotations?.[CONFIG_HASH]

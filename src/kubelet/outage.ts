@@ -6,7 +6,7 @@ import { messageOf } from '../base/errorMessage.js';
 const FIRST_PAUSE_MS = 10_000;
 const LONGEST_PAUSE_MS = 600_000;
 
-export interface OutageOptions {
+interface OutageOptions {
   /** What is said while it fails, and when it no longer does. */
   readonly failing: string;
   readonly over: string;

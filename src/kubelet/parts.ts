@@ -14,7 +14,7 @@ import { makePodObjects } from './volumes/objects.js';
 import { makePodVolumes } from './volumes/podVolumes.js';
 import { makeTokenManager } from './volumes/tokens.js';
 
-export interface PartsOptions {
+interface PartsOptions {
   readonly client?: Client | undefined;
   readonly informers?: Informers | undefined;
   readonly runtime: RuntimeService;

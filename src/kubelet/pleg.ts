@@ -26,7 +26,7 @@ interface PlegEvent {
   readonly id: string;
 }
 
-export interface PlegOptions {
+interface PlegOptions {
   readonly runtime: RuntimeService;
   readonly differ: PlegDiffer;
   readonly cache: PodCache;

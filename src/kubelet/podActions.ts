@@ -15,7 +15,7 @@ import type { Pod, ProbeKind } from './ports.js';
 import { changedAmounts, needsRestart } from './resize/amounts.js';
 import { isRunning, latest, latestHere, type RuntimePod } from './runtime/runtimePod.js';
 
-export interface ContainerKill {
+interface ContainerKill {
   readonly container: V1Container;
   readonly id: string;
   /** For the event: why. */

@@ -21,7 +21,7 @@ import { podDir } from './volumes/files.js';
 /** Told of a pod's addresses before any of its containers starts; what it waits for, they wait for. */
 export type Attached = (pod: Pod, ips: readonly string[]) => Promise<void>;
 
-export interface PodSandboxesOptions {
+interface PodSandboxesOptions {
   readonly config: KubeletConfig;
   readonly runtime: RuntimeService;
   readonly cgroups: CgroupPort | undefined;
@@ -36,7 +36,7 @@ export interface PodSandboxesOptions {
   readonly dnsOf: (pod: Pod) => Promise<NonNullable<PodSandboxConfig['dnsConfig']>>;
 }
 
-export interface PodSandbox {
+interface PodSandbox {
   readonly id: string;
   readonly config: PodSandboxConfig;
   readonly podIps: readonly string[];

@@ -25,7 +25,7 @@ import { withNextRun } from './status/containerStatuses.js';
 import { podStatus, probedStatuses } from './status/podStatus.js';
 import type { StatusManager } from './status/statusManager.js';
 
-export interface PodSyncOptions {
+interface PodSyncOptions {
   readonly config: KubeletConfig;
   readonly runtime: RuntimeService;
   readonly sandboxes: PodSandboxes;

@@ -21,7 +21,7 @@ import type { RuntimeClasses } from './runtimeClasses.js';
 import type { StatusManager } from './status/statusManager.js';
 import type { KubeletParts, OpenedSurroundings } from './surroundings.js';
 
-export interface PodSyncNeeds extends OpenedSurroundings {
+interface PodSyncNeeds extends OpenedSurroundings {
   readonly cache: PodCache;
   readonly statuses: StatusManager;
   readonly classes: RuntimeClasses;

@@ -32,7 +32,7 @@ export interface KubeletProcessOptions extends Pick<KubeletSurroundings, 'attach
   readonly log: Log;
 }
 
-export interface KubeletProcess {
+interface KubeletProcess {
   readonly servers: KubeletServers;
   /** What the servers were opened with. */
   readonly tls: KubeletServerOptions['tls'];

@@ -17,7 +17,7 @@ import {
 } from './imageAccess.js';
 import { withDefaultTag } from './imageName.js';
 
-export interface PullRecordsOptions {
+interface PullRecordsOptions {
   readonly config: Pick<
     KubeletConfig,
     'rootDir' | 'imagePullCredentialsVerificationPolicy' | 'preloadedImagesVerificationAllowlist'

@@ -28,12 +28,12 @@ function bytes(quantity: string | undefined): number | undefined {
 
 type Amounts = Readonly<Record<string, string>> | undefined;
 
-export function cpuShares(milli: number): number {
+function cpuShares(milli: number): number {
   if (milli === 0) return MIN_SHARES;
   return Math.min(MAX_SHARES, Math.max(MIN_SHARES, Math.floor((milli * 1024) / 1000)));
 }
 
-export function cpuQuota(milli: number): number {
+function cpuQuota(milli: number): number {
   return milli === 0 ? 0 : Math.max(MIN_QUOTA_US, Math.floor((milli * QUOTA_PERIOD_US) / 1000));
 }
 

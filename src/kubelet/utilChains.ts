@@ -8,7 +8,7 @@ import type { IptablesBackend, IptablesFamily, IptablesPort, Ruleset } from '../
 
 const CANARY = 'KUBE-KUBELET-CANARY';
 const CHAINS = { mangle: ['KUBE-IPTABLES-HINT', CANARY], nat: [CANARY], filter: [CANARY] } as const;
-export type UtilTable = keyof typeof CHAINS;
+type UtilTable = keyof typeof CHAINS;
 
 export interface UtilChain {
   readonly table: UtilTable;

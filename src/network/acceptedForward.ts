@@ -8,7 +8,7 @@ import { KernelError } from '../kernel/error.js';
 import { openIptables } from '../kernel/iptables/adapter.js';
 import type { IptablesPort, Table } from '../kernel/iptables/port.js';
 
-export interface AcceptedForwardOptions {
+interface AcceptedForwardOptions {
   readonly iptables: readonly IptablesPort[];
   /** Of this cluster alone. */
   readonly chain: string;

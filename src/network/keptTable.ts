@@ -5,7 +5,7 @@ import type { Log } from '../api/log.js';
 import { Closers } from '../base/closers.js';
 import type { NftEvent, NftPort, NftRequest } from '../kernel/nftables/port.js';
 
-export interface KeptTableOptions {
+interface KeptTableOptions {
   readonly nft: NftPort;
   /** In either family. */
   readonly name: string;

@@ -10,7 +10,7 @@ import type { RoutePort, RouteRequest } from '../kernel/route/port.js';
 import type { KeptTable } from './keptTable.js';
 import { randomMac } from './overlay/device.js';
 
-export interface PodNetworkOptions {
+interface PodNetworkOptions {
   /** Name of the CNI network. */
   readonly name: string;
   readonly bridge: string;
@@ -33,7 +33,7 @@ export interface PodNetworkOptions {
   readonly stateDir: string;
 }
 
-export interface PodNetworkPorts {
+interface PodNetworkPorts {
   readonly nft: NftPort;
   readonly route: RoutePort;
 }

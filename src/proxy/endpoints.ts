@@ -23,7 +23,7 @@ export interface Policies {
   readonly outside: boolean;
 }
 
-export interface Categorized {
+interface Categorized {
   readonly endpoints: readonly Endpoint[];
   readonly localEndpoints: readonly Endpoint[];
   readonly served: boolean;

@@ -1,6 +1,6 @@
 // Why a proxy cannot run, in words for the person at the terminal.
 
-export type ProxyErrorCode = 'ALREADY_RUNNING' | 'BAD_CONFIG' | 'MODE_MISSING' | 'PORT_IN_USE';
+type ProxyErrorCode = 'ALREADY_RUNNING' | 'BAD_CONFIG' | 'MODE_MISSING' | 'PORT_IN_USE';
 
 export class ProxyError extends Error {
   override readonly name = 'ProxyError';

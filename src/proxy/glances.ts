@@ -2,7 +2,7 @@
 // Guarantees: our own syncs are never taken for somebody else's change; looking takes a fiftieth of the time at most.
 import type { ProxyMode } from '../../proxy-modes/mode.js';
 
-export interface GlanceOptions {
+interface GlanceOptions {
   readonly mode: Pick<ProxyMode, 'check' | 'stamp'>;
   readonly periodMs: number;
   /** How many syncs there have been; undefined while one runs. */

@@ -4,7 +4,7 @@ import { messageOf } from '../base/errorMessage.js';
 
 const RETRY_MS = { first: 30_000, most: 600_000 };
 
-export interface Refusals {
+interface Refusals {
   /** Ports that are left out now. */
   readonly size: number;
   /** After a sync of these keys (all, when undefined) that left out `failed`; answers those to be told of, with the reason. */

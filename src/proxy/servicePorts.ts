@@ -18,7 +18,7 @@ const PROTOCOLS: Readonly<Record<string, Protocol>> = { TCP: 'tcp', UDP: 'udp', 
 /** As the API defaults it; at most a day. */
 const AFFINITY_SECONDS = 10_800;
 
-export interface ServiceView {
+interface ServiceView {
   readonly service: Stored<V1Service>;
   readonly slices: readonly Stored<V1EndpointSlice>[];
   readonly node: NodeTopology;

@@ -20,7 +20,7 @@ export function mayLeaveStale(before: ServicePort | undefined, now: ServicePort 
 export const flowsTo = (ports: Iterable<ServicePort>): FlowFilter[] =>
   [...ports].flatMap((port) => destinations(port));
 
-export interface Judgement {
+interface Judgement {
   /** Ports as they are. */
   readonly now: Iterable<ServicePort>;
   /** Ports as they were before. */

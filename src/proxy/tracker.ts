@@ -46,7 +46,7 @@ export interface Tracker {
   stop(): void;
 }
 
-export interface TrackerOptions {
+interface TrackerOptions {
   readonly informers: Informers;
   readonly nodeName: string;
   /** Called after every change that alters the state. */

@@ -19,7 +19,7 @@ import type { SchedulerState } from './state.js';
 import { KnownVerdicts, type Verdicts } from './verdicts.js';
 import type { Writer } from './writer.js';
 
-export interface AttemptsOptions {
+interface AttemptsOptions {
   readonly state: SchedulerState;
   readonly writer: Writer;
   readonly metrics: SchedulerMetrics;

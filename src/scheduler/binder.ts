@@ -18,7 +18,7 @@ export async function bind(client: Client, pod: Stored<V1Pod>, nodeName: string)
 
 export type FailureReason = 'Unschedulable' | 'SchedulerError';
 
-export interface Failure {
+interface Failure {
   readonly reason: FailureReason;
   readonly message: string;
   readonly now: number;
@@ -41,7 +41,7 @@ export async function reportFailure(client: Client, pod: Stored<V1Pod>, failure:
 }
 
 /** The condition to write, or undefined when the pod has it. The time of transition is that of the status. */
-export function conditionOf(
+function conditionOf(
   pod: Stored<V1Pod>,
   { reason, message, now }: Failure,
 ): V1PodCondition | undefined {

@@ -43,7 +43,7 @@ export class Scratch {
   }
 }
 
-export interface ChooseOptions {
+interface ChooseOptions {
   readonly scratch: Scratch;
   /** Where in the order of nodes to begin. */
   readonly start: number;

@@ -3,7 +3,7 @@
 import { Counter, doublingBounds, type Family, Gauge, Histogram, seriesKey } from '../base/metrics.js';
 import type { SchedulerState } from './state.js';
 
-export type AttemptResult = 'scheduled' | 'unschedulable' | 'error';
+type AttemptResult = 'scheduled' | 'unschedulable' | 'error';
 
 export class SchedulerMetrics {
   readonly #attempts = new Counter({

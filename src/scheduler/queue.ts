@@ -33,7 +33,7 @@ interface Entry {
 type Heard = Map<EventKind | 'itself', ClusterEvent[]>;
 const HEARD_EACH = 16;
 
-export interface QueueOptions {
+interface QueueOptions {
   now(): number;
   /** Events after which pods that these plugins rejected may be worth another look. */
   wokenBy(key: string, plugins: ReadonlySet<string>): readonly EventKind[];

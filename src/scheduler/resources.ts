@@ -15,7 +15,7 @@ export function offered(quantities: Quantities): Amounts {
   return read(quantities, 0);
 }
 
-export function requested(quantities: Quantities): Amounts {
+function requested(quantities: Quantities): Amounts {
   return read(quantities, Number.POSITIVE_INFINITY);
 }
 

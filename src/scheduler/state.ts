@@ -22,7 +22,7 @@ import { SchedulingQueue } from './queue.js';
 import { slimPod } from './slimPod.js';
 import { Snapshot } from './snapshot/snapshot.js';
 
-export interface StateOptions {
+interface StateOptions {
   readonly informers: Informers;
   readonly profiles: ReadonlyMap<string, Profile>;
   /** Whether bound pods are held without what no plugin reads. */

@@ -24,7 +24,7 @@ export function matchesTerm(term: PodTerm, pod: PodIdentity, namespaceLabels: La
   return inNamespace && term.labels(pod.labels);
 }
 
-export interface PodIdentity {
+interface PodIdentity {
   readonly namespace: string;
   readonly labels: Labels | undefined;
 }

@@ -13,7 +13,7 @@ import type { Snapshot } from './snapshot/snapshot.js';
 const LOOK_EVERY_MS = 100;
 const WAIT_MS = 600_000;
 
-export interface VolumeBinding {
+interface VolumeBinding {
   readonly client: Client;
   readonly plan: VolumePlan;
   readonly nodeName: string;

@@ -19,7 +19,7 @@ import type { SchedulerState } from './state.js';
 import { answeredWithin } from './timeLimit.js';
 import { bindVolumes } from './volumeBinder.js';
 
-export interface WriterOptions {
+interface WriterOptions {
   readonly client: Client;
   readonly recorder: EventRecorder;
   readonly log: Log;
@@ -34,7 +34,7 @@ export interface WriterOptions {
 }
 
 /** A pod and the node it is to go to. */
-export interface Chosen {
+interface Chosen {
   readonly pod: Stored<V1Pod>;
   readonly key: string;
   readonly nodeName: string;

@@ -8,7 +8,7 @@ export interface PastWish {
 }
 
 /** Reads the changes after a revision in pieces, with pauses; decides itself up to where, when it starts. */
-export type ReadPast = (wish: PastWish) => AsyncIterable<readonly StoreEvent[]>;
+type ReadPast = (wish: PastWish) => AsyncIterable<readonly StoreEvent[]>;
 
 /** A piece and the promise of the next: members go along it at their pace, and what all have passed is forgotten. */
 type Link = Promise<{ readonly events: readonly StoreEvent[]; readonly next: Link } | undefined>;

@@ -3,7 +3,7 @@
 import type { StoreEvent, WatchOptions } from './store.js';
 
 /** Past events in order, in pieces; a long past comes with pauses between, so that others are served meanwhile. */
-export type Past = AsyncIterable<readonly StoreEvent[]> | Iterable<readonly StoreEvent[]>;
+type Past = AsyncIterable<readonly StoreEvent[]> | Iterable<readonly StoreEvent[]>;
 
 interface Watcher extends WatchOptions {
   /** Everything up to this revision is known to it. */

@@ -28,7 +28,7 @@ export interface ApiServerCommand {
   close(): Promise<void>;
 }
 
-export interface ApiServerCommandOptions {
+interface ApiServerCommandOptions {
   readonly args?: readonly string[];
   readonly env?: NodeJS.ProcessEnv;
   /** As `ulimit -n` takes it. */

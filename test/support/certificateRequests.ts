@@ -2,7 +2,7 @@
 // Guarantees: each is signed by the key that it holds.
 import { generateKeyPairSync, type KeyObject, sign } from 'node:crypto';
 
-export interface CraftedRequest {
+interface CraftedRequest {
   readonly pem: string;
   /** As spec.request has it. */
   readonly request: string;

@@ -9,7 +9,7 @@ export const PLUGIN_DIR = fileURLToPath(new URL('../../dist/cni', import.meta.ur
 /** Those with fault points, which the shipped ones have not. */
 export const FAULTY = fileURLToPath(new URL('../../build/cni-faults', import.meta.url));
 
-export interface PluginCall {
+interface PluginCall {
   readonly host: TestNetNs;
   readonly command: 'ADD' | 'DEL' | 'CHECK' | 'GC' | 'STATUS';
   readonly config: { readonly type: string; readonly [field: string]: unknown };
@@ -24,7 +24,7 @@ export interface PluginCall {
 }
 
 /** What a plugin says: a result, an error with its `code`, or nothing. */
-export interface PluginAnswer {
+interface PluginAnswer {
   readonly exitCode: number | null;
   readonly code?: number;
   readonly msg?: string;

@@ -2,7 +2,7 @@
 import type { Flow, FlowTuple } from '../../src/kernel/conntrack/port.js';
 
 /** A flow as the tool tells it; a status only as far as the tool shows it. */
-export type ToolFlow = Omit<Flow, 'status' | 'timeout'> & {
+type ToolFlow = Omit<Flow, 'status' | 'timeout'> & {
   readonly unreplied: boolean;
   readonly assured: boolean;
 };
@@ -21,7 +21,7 @@ const FIELDS: Record<string, keyof FlowTuple> = {
 };
 
 /** "ipv4 2 udp 17 599 src=.. dst=.. sport=.. dport=.. [UNREPLIED] src=.. .. mark=0 zone=7 use=1 id=123" */
-export function parseConntrackLine(line: string): ToolFlow {
+function parseConntrackLine(line: string): ToolFlow {
   const words = line.trim().split(/\s+/);
   const tuples: Record<string, string | number>[] = [];
   const rest: Record<string, number> = {};

@@ -7,7 +7,7 @@ import { makeCertificate } from './testCertificate.js';
 // biome-ignore lint/suspicious/noExplicitAny: tests look into whatever was sent
 type Data = any;
 
-export interface Review {
+interface Review {
   readonly uid: string;
   readonly desiredAPIVersion: string;
   readonly objects: readonly Data[];
@@ -26,7 +26,7 @@ export interface ConversionWebhook {
   close(): Promise<void>;
 }
 
-export function converted(object: Data, desiredAPIVersion: string): Data {
+function converted(object: Data, desiredAPIVersion: string): Data {
   const { address, host, port, ...rest } = object.spec ?? {};
   const isOlder = desiredAPIVersion.endsWith('/v1');
   const [name, number] = isOlder ? [host, port] : String(address ?? ':').split(':');

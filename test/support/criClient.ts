@@ -17,7 +17,7 @@ function varint(value: number): Buffer {
   return Buffer.from([...bytes, rest]);
 }
 
-export function encode(message: Message): Buffer {
+function encode(message: Message): Buffer {
   const parts = Object.entries(message).flatMap(([field, value]) => {
     const body = typeof value === 'string' ? Buffer.from(value) : encode(value);
     return [varint((Number(field) << 3) | 2), varint(body.length), body];

@@ -18,7 +18,7 @@ export const WIDGETS = `/apis/${GROUP}/v1/namespaces/default/widgets`;
 
 type Version = Partial<V1CustomResourceDefinition['spec']['versions'][number]>;
 
-export interface DefinitionOptions {
+interface DefinitionOptions {
   readonly plural?: string;
   readonly kind?: string;
   readonly group?: string;

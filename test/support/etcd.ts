@@ -16,7 +16,7 @@ export interface TestEtcd {
   stop(): Promise<void>;
 }
 
-export interface TestEtcdOptions {
+interface TestEtcdOptions {
   /** Server certificate, and the authority that clients must come from. */
   readonly tls?: { readonly ca: string; readonly server: PemPair };
 }

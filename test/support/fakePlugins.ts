@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach } from 'vitest';
 
-export interface Call {
+interface Call {
   readonly plugin: string;
   readonly command: string;
   readonly containerId: string;
@@ -16,7 +16,7 @@ export interface Call {
   readonly stdin: Record<string, unknown>;
 }
 
-export interface FakePlugins {
+interface FakePlugins {
   readonly dir: string;
   /** Somewhere for caches and configurations. */
   readonly root: string;

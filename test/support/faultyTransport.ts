@@ -7,7 +7,7 @@ import type { Transport, TransportRequest, TransportResponse } from '../../src/c
 import { random } from '../unit/controllers/support/chance.js';
 
 /** Each a share of all requests, or of all watches. */
-export interface FaultShares {
+interface FaultShares {
   readonly delayed: number;
   readonly refused: number;
   readonly lost: number;
@@ -15,7 +15,7 @@ export interface FaultShares {
   readonly silent: number;
 }
 
-export const BAD_NETWORK: FaultShares = { delayed: 0.3, refused: 0.06, lost: 0.04, cut: 0.5, silent: 0.2 };
+const BAD_NETWORK: FaultShares = { delayed: 0.3, refused: 0.06, lost: 0.04, cut: 0.5, silent: 0.2 };
 const LONGEST_DELAY_MS = 40;
 /** After so many pieces a watch is cut at the latest. */
 const LONGEST_WATCH = 20;

@@ -6,7 +6,7 @@ import os from 'node:os';
 import path from 'node:path';
 import type { TestIdentity } from './testPki.js';
 
-export interface KubectlResult {
+interface KubectlResult {
   readonly code: number;
   readonly stdout: string;
   readonly stderr: string;

@@ -12,7 +12,7 @@ export const LIBCNI_NEEDS = {
   files: ['/usr/share/gocode/src/github.com/containernetworking/cni/libcni/api.go'],
 };
 
-export interface LibcniRequest {
+interface LibcniRequest {
   readonly command: 'ADD' | 'CHECK' | 'DEL';
   readonly network: string;
   readonly confDir: string;

@@ -54,7 +54,7 @@ const isShared = (file: string) => SHARED.some((dir) => `${file}/`.startsWith(`$
 /** Of all clusters of the machine. */
 const CLUSTERS = '/run/trellis';
 
-export interface Place {
+interface Place {
   /** Where the cluster's network lives. */
   readonly netns: string;
   /** What its processes name. */

@@ -6,7 +6,7 @@ import { openRoute } from '../../src/kernel/route/adapter.js';
 import type { RoutePort } from '../../src/kernel/route/port.js';
 import type { netNsPerTest, TestNetNs } from './netns.js';
 
-export const UNDERLAY_MTU = 1500;
+const UNDERLAY_MTU = 1500;
 /** What VXLAN over IPv4 leaves: 14 Ethernet, 8 VXLAN, 8 UDP, 20 IPv4. */
 export const OVERLAY_MTU = UNDERLAY_MTU - 50;
 export const DEVICE = 'flannel.1';
@@ -21,8 +21,8 @@ export interface OverlayHost {
   readonly subnetFile: string;
 }
 
-export const subnet4 = (number: number) => `10.1.${number}.0`;
-export const subnet6 = (number: number) => `fd00:1:0:${number}::`;
+const subnet4 = (number: number) => `10.1.${number}.0`;
+const subnet6 = (number: number) => `fd00:1:0:${number}::`;
 
 export interface SubnetLines {
   readonly prefix?: 'FLANNEL' | 'TRELLIS';

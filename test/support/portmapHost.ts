@@ -10,14 +10,14 @@ const FAULTY = path.resolve(import.meta.dirname, '../../build/cni-faults');
 export const HOST = { v4: '192.0.2.1', other4: '192.0.2.7', v6: '2001:db8::1', bridge4: '10.88.0.1' };
 export const MACHINE = { v4: '192.0.2.2', v6: '2001:db8::2' };
 
-export interface Mapping {
+interface Mapping {
   hostPort: number;
   containerPort: number;
   protocol?: string;
   hostIP?: string;
 }
 
-export interface Container {
+interface Container {
   readonly id: string;
   readonly ns: TestNetNs;
   readonly result: object;

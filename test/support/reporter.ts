@@ -18,13 +18,13 @@ export interface Counts {
   files: Timed[];
 }
 
-export interface Timed {
+interface Timed {
   name: string;
   ms: number;
 }
 
 /** Starts the line that carries the counts when they go to standard output. */
-export const COUNTS_MARK = '##trellis-test-counts ';
+const COUNTS_MARK = '##trellis-test-counts ';
 
 const MESSAGE_LINES = 12;
 const MESSAGE_CHARACTERS = 1000;

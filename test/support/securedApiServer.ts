@@ -33,7 +33,7 @@ export interface SecuredApiServer {
   close(): Promise<void>;
 }
 
-export interface SecuredOptions {
+interface SecuredOptions {
   readonly security?: Partial<SecurityOptions>;
   /** Closed with the server; one in memory by default. */
   readonly store?: Store;

@@ -10,7 +10,7 @@ import type {
   Informers,
 } from '../../src/client/informer.js';
 
-export class StaticInformer<T extends KubeObject> implements Informer<T> {
+class StaticInformer<T extends KubeObject> implements Informer<T> {
   readonly #keep: InformerOptions<T>['keep'];
 
   readonly #objects = new Map<string, Stored<T>>();

@@ -19,7 +19,7 @@ export interface Answer {
   readonly stderr: string;
 }
 
-export interface CommandOptions {
+interface CommandOptions {
   readonly input?: string;
 }
 

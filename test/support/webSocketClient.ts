@@ -9,7 +9,7 @@ import type { TestApiServer } from './testApiServer.js';
 const CLOSE = 8;
 const FIN = 0x80;
 
-export interface Message {
+interface Message {
   /** 1 for text, 2 for bytes. */
   readonly opcode: number;
   readonly text: string;

@@ -13,7 +13,7 @@ import { allowedSources } from '../../sources.js';
 import * as names from '../names.js';
 import { withoutComment } from '../spelling.js';
 
-export interface ServicePlan {
+interface ServicePlan {
   /** The rules of its own chains in the nat table, without "-A chain ", by chain. */
   readonly chains: ReadonlyMap<string, readonly string[]>;
   /** Its rules in shared chains, each "chain rule". */

@@ -25,7 +25,7 @@ import * as names from '../names.js';
 import type { TableName } from './base.js';
 import type { ChainStep, Origin } from './service.js';
 
-export interface ChainPlace extends TableName {
+interface ChainPlace extends TableName {
   readonly chain: string;
   readonly options: TrafficOptions;
   /** Gives the anonymous sets of one transaction their numbers. */

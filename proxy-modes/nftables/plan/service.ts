@@ -31,7 +31,7 @@ export type ChainStep =
   | { readonly step: 'drop' };
 
 /** The chain of an endpoint, and the set of its clients. */
-export interface EndpointChain {
+interface EndpointChain {
   readonly chain: string;
   readonly clients: string;
 }

@@ -5,7 +5,7 @@ import { allowedSources } from '../../sources.js';
 import * as names from '../names.js';
 
 /** Where the relay of the port listens: for traffic that comes in, and for the node's own. */
-export interface RelayPorts {
+interface RelayPorts {
   readonly port: number;
   readonly hostPort: number;
 }

@@ -11,7 +11,7 @@ const PEM =
   /^\s*-----BEGIN CERTIFICATE REQUEST-----[ \t]*\r?\n([A-Za-z0-9+/=\r\n \t]+)-----END CERTIFICATE REQUEST-----\s*$/;
 const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
 
-export interface CertificateRequestName extends CertificateUser {
+interface CertificateRequestName extends CertificateUser {
   readonly der: Uint8Array;
 }
 

@@ -7,7 +7,7 @@ export interface CertificateUser {
 }
 
 /** An attribute that is there several times is a list. */
-export interface CertificateSubject {
+interface CertificateSubject {
   readonly CN?: string | readonly string[] | undefined;
   readonly O?: string | readonly string[] | undefined;
 }

@@ -6,7 +6,7 @@ import type { V1PriorityClass } from '../gen/types.js';
 import type { KindDefinition } from '../kind.js';
 import { PRIORITY_CLASSES } from '../resources.js';
 
-export const HIGHEST_USER_PRIORITY = 1_000_000_000;
+const HIGHEST_USER_PRIORITY = 1_000_000_000;
 const SYSTEM_PREFIX = 'system-';
 const DEFAULT_POLICY = 'PreemptLowerPriority';
 

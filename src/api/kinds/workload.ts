@@ -10,14 +10,14 @@ import { compileLabelSelector, formatLabelSelector, labelSelectorString } from '
 import { defaultPodSpec } from './pod/defaults.js';
 import { validatePodTemplate } from './pod/validate.js';
 
-export interface WorkloadSpec {
+interface WorkloadSpec {
   readonly replicas?: number | undefined;
   readonly minReadySeconds?: number | undefined;
   readonly selector: V1LabelSelector;
   readonly template?: V1PodTemplateSpec | undefined;
 }
 
-export interface Workload extends KubeObject {
+interface Workload extends KubeObject {
   readonly spec?: WorkloadSpec | undefined;
   readonly status?: { readonly replicas?: number | undefined } | undefined;
 }

@@ -1,7 +1,7 @@
 // The order of a merged list: the patch's own order wins, what only the server has keeps its place. Pure.
 // Guarantees: no element is lost or doubled; the relative order within each part is kept.
 
-export interface OrderRequest<T> {
+interface OrderRequest<T> {
   /** The merged list. */
   readonly items: readonly T[];
   /** Identities in the order that the patch asks for. */

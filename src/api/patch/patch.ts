@@ -16,7 +16,7 @@ export const PATCH_TYPES = {
 
 export type PatchType = (typeof PATCH_TYPES)[keyof typeof PATCH_TYPES];
 
-export interface PatchRequest {
+interface PatchRequest {
   readonly type: PatchType;
   /** The document's name in the schemas, such as V1Pod: where a strategic patch finds its merge keys. */
   readonly model: string;

@@ -5,7 +5,7 @@ import type { ResourceType } from '../resources.js';
 import { isInScope } from './scopes.js';
 import { countName, sum, type Usage, usageOf } from './usage.js';
 
-export interface CountedObjects {
+interface CountedObjects {
   readonly type: ResourceType;
   readonly items: readonly KubeObject[];
 }

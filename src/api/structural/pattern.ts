@@ -5,7 +5,7 @@ import { RE2JS, RE2JSException } from 're2js';
 import { spendWork } from '../workLimit.js';
 import { programSize } from './patternSize.js';
 
-export interface Pattern {
+interface Pattern {
   /** True when some part of the text matches. */
   test(text: string): boolean;
 }

@@ -9,7 +9,7 @@ const META = new Set(['apiVersion', 'kind', 'metadata']);
 const MOST_UNKNOWN = 100;
 
 /** The paths of fields that are not kept: `spec.list[3].foo`. */
-export interface Unknown {
+interface Unknown {
   readonly paths: string[];
 }
 

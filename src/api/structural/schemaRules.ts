@@ -9,7 +9,7 @@ export interface CompiledRules {
   evaluate(value: unknown, old: unknown, path: string): readonly Cause[];
 }
 
-export interface SchemaRules {
+interface SchemaRules {
   /** What is wrong with the rules of a schema and of all below it, in Kubernetes' words; `path` is that of the schema. */
   check(schema: JsonSchema, path: string): readonly Cause[];
   /** Of a schema that was found good. Undefined when it has no rules. */

@@ -25,10 +25,10 @@ import type { Client } from '../../client/client.js';
 import type { Informers } from '../../client/informer.js';
 import { placedPods } from '../auth/placedPods.js';
 
-export type Lookup<T extends KubeObject> = (name: ObjectName) => Promise<Stored<T> | undefined>;
+type Lookup<T extends KubeObject> = (name: ObjectName) => Promise<Stored<T> | undefined>;
 /** What the local copy holds now. */
-export type Held<T extends KubeObject> = () => readonly Stored<T>[];
-export type HeldIn<T extends KubeObject> = (namespace: string) => readonly Stored<T>[];
+type Held<T extends KubeObject> = () => readonly Stored<T>[];
+type HeldIn<T extends KubeObject> = (namespace: string) => readonly Stored<T>[];
 
 /** A kind that is not served has no objects. */
 export interface AdmissionLookups {

@@ -30,7 +30,7 @@ import { makeServiceAccount } from './serviceAccount.js';
 import { storageObjectInUseProtection } from './storageObjectInUseProtection.js';
 import { taintNodesByCondition } from './taintNodesByCondition.js';
 
-export interface AdmissionOptions extends AdmissionChoice {
+interface AdmissionOptions extends AdmissionChoice {
   readonly lookups: AdmissionLookups;
   /** Trusted: reserves quota and asks for what informers do not hold. */
   readonly client: Client;

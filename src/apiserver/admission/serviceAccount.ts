@@ -14,7 +14,7 @@ import type { AdmissionLookups } from './lookups.js';
 import { enforcesMountable, unmountableIn, unmountableInEphemeral } from './mountableSecrets.js';
 import { draftOf, isAbout } from './requests.js';
 
-export const TOKEN_MOUNT_PATH = '/var/run/secrets/kubernetes.io/serviceaccount';
+const TOKEN_MOUNT_PATH = '/var/run/secrets/kubernetes.io/serviceaccount';
 const VOLUME_PREFIX = 'kube-api-access-';
 const SUFFIX_LENGTH = 5;
 /** An hour and a little: the kubelet renews at 80 %, and the odd number tells these tokens from those asked for by hand. */
@@ -25,7 +25,7 @@ const ATTEMPT_DELAY_MS = 100;
 
 type PodSpecDraft = NonNullable<Draft<V1Pod>['spec']>;
 
-export interface ServiceAccountOptions {
+interface ServiceAccountOptions {
   readonly lookups: Pick<AdmissionLookups, 'serviceAccount'>;
   randomSuffix?(): string;
   pause?(delayMs: number): Promise<void>;

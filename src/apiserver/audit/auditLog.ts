@@ -22,7 +22,7 @@ export interface AuditSink {
   close(): Promise<void>;
 }
 
-export interface AuditLogOptions {
+interface AuditLogOptions {
   /** `-` is standard output. */
   readonly path: string;
   /** --audit-log-maxsize, in megabytes. */

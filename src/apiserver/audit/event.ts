@@ -4,7 +4,7 @@ import type { UserInfo } from '../identity.js';
 import { isLongRunning, type RequestTrace } from '../requestTrace.js';
 import type { AuditLevel } from './policy.js';
 
-export interface AuditedAnswer {
+interface AuditedAnswer {
   readonly status: number;
   /** The request's body as it was read, at the levels that record it. */
   readonly sent?: Buffer | undefined;

@@ -6,5 +6,3 @@ export const ANONYMOUS: UserInfo = Object.freeze({
   name: 'system:anonymous',
   groups: Object.freeze([UNAUTHENTICATED_GROUP]),
 });
-
-export const anonymous: Authenticator = { authenticate: async () => ANONYMOUS };

@@ -39,7 +39,7 @@ export async function reconcileBootstrapPolicy(client: Client): Promise<readonly
 type Role = V1Role & Pick<V1ClusterRole, 'aggregationRule'>;
 
 /** The role with what it lacks added, or undefined when it lacks nothing. */
-export function repairedRole<T extends Role>(existing: Stored<T>, wanted: T): T | undefined {
+function repairedRole<T extends Role>(existing: Stored<T>, wanted: T): T | undefined {
   const rules = existing.aggregationRule === undefined ? repairedRules(existing, wanted) : existing.rules;
   const repaired: T = {
     ...existing,
@@ -62,7 +62,7 @@ function repairedRules(existing: Stored<Role>, wanted: Role): Role['rules'] {
 }
 
 /** The binding with the subjects it lacks added, or undefined when it lacks none. */
-export function repairedBinding<T extends V1RoleBinding>(existing: Stored<T>, wanted: T): T | undefined {
+function repairedBinding<T extends V1RoleBinding>(existing: Stored<T>, wanted: T): T | undefined {
   const held = new Set((existing.subjects ?? []).map(subjectId));
   const missing = (wanted.subjects ?? []).filter((subject) => !held.has(subjectId(subject)));
   const repaired: T = {

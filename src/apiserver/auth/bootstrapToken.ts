@@ -7,7 +7,7 @@ import type { Authenticator, UserInfo } from '../identity.js';
 import { digestOf } from './staticToken.js';
 import { bearerToken, unauthorized } from './unauthorized.js';
 
-export interface BootstrapTokenOptions {
+interface BootstrapTokenOptions {
   secret(name: ObjectName): Promise<Stored<V1Secret> | undefined>;
   now?(): number;
 }
@@ -34,7 +34,7 @@ export function makeBootstrapTokenAuthenticator({
 }
 
 /** Undefined when the token is not good; nobody is told why. */
-export function userOf(
+function userOf(
   { metadata, type, data = {} }: Stored<V1Secret>,
   id: string,
   part: string,

@@ -11,10 +11,10 @@ import { makeNodeAuthorizer } from './nodeAuthorizer.js';
 import { SUPERUSER_GROUP } from './rbac.js';
 import { firstOpinion, makeRbacAuthorizer, type RbacAuthorizer } from './rbacAuthorizer.js';
 
-export const AUTHORIZATION_MODES = ['AlwaysAllow', 'AlwaysDeny', 'ABAC', 'Node', 'RBAC'] as const;
+const AUTHORIZATION_MODES = ['AlwaysAllow', 'AlwaysDeny', 'ABAC', 'Node', 'RBAC'] as const;
 export type AuthorizationMode = (typeof AUTHORIZATION_MODES)[number];
 
-export interface Authorization {
+interface Authorization {
   readonly authorizer: Authorizer;
   /** Set while RBAC is among the modes. */
   readonly rbac?: RbacAuthorizer;

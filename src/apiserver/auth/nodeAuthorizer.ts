@@ -10,7 +10,7 @@ import { ruleAllows } from './rbac.js';
 /** What every kubelet may do without regard to which node it is; the judges narrow the rest to the node's own. */
 const NODE_RULES = componentRules['system:node'] ?? [];
 
-export const NODES_GROUP = 'system:nodes';
+const NODES_GROUP = 'system:nodes';
 const NODE_USER_PREFIX = 'system:node:';
 const LEASE_NAMESPACE = 'kube-node-lease';
 const READ = ['get', 'list', 'watch'];

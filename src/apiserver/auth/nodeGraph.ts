@@ -29,7 +29,7 @@ export interface GraphObject {
   readonly name: string;
 }
 
-export interface NodeGraph {
+interface NodeGraph {
   belongs(object: GraphObject, nodeName: string): boolean;
 }
 

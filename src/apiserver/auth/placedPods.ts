@@ -6,7 +6,7 @@ import { PODS } from '../../api/resources.js';
 import type { Informer, Informers } from '../../client/informer.js';
 import { referencesOf } from './podReferences.js';
 
-export interface PlacedPod extends KubeObject {
+interface PlacedPod extends KubeObject {
   readonly nodeName?: string;
   /** `secrets/name`; empty until the pod has a node. */
   readonly references: readonly string[];

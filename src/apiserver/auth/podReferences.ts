@@ -12,7 +12,7 @@ export type ReferencedResource =
   | 'resourceclaims'
   | 'serviceaccounts';
 
-export interface PodReference {
+interface PodReference {
   readonly resource: ReferencedResource;
   readonly name: string;
 }

@@ -58,7 +58,7 @@ export function accountOfUser(user: string): { namespace: string; name: string }
 }
 
 /** `User "x" cannot list resource "pods" in API group "" in the namespace "default"`. */
-export function denialOf(attributes: Attributes): string {
+function denialOf(attributes: Attributes): string {
   const who = `User ${JSON.stringify(attributes.user.name)} cannot ${attributes.verb}`;
   if (attributes.path !== undefined) return `${who} path ${JSON.stringify(attributes.path)}`;
   const { resource, subresource, group, namespace } = attributes;

@@ -8,7 +8,7 @@ import type { VirtualResource } from '../machinery.js';
 import type { RbacAuthorizer } from './rbacAuthorizer.js';
 import type { TokenVerifier } from './serviceAccountToken.js';
 
-export interface ReviewDeps {
+interface ReviewDeps {
   readonly authorizer: Authorizer;
   readonly rbac: Pick<RbacAuthorizer, 'rulesFor'>;
   readonly tokens: TokenVerifier;
@@ -18,7 +18,7 @@ export interface ReviewDeps {
   readonly audiences: readonly string[];
 }
 
-export interface ReviewContext {
+interface ReviewContext {
   readonly user: UserInfo;
   /** Empty for the cluster-wide kinds. */
   readonly namespace: string;

@@ -67,7 +67,7 @@ export interface SecurityOptions {
 }
 
 /** Fits into the parts that openApiServer takes; the `services` hooks are added by whoever opens it. */
-export interface Security {
+interface Security {
   readonly authenticator: UnionAuthenticator;
   /** The modes in their order. Anything but `allow` is a refusal. */
   readonly authorizer: Authorizer;

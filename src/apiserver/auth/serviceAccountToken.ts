@@ -13,14 +13,14 @@ interface Living {
 type Lookup = (name: { namespace?: string; name: string }) => Promise<Living | undefined>;
 
 /** What exists now under that name, or undefined. */
-export interface BoundObjectLookups {
+interface BoundObjectLookups {
   readonly serviceAccount: Lookup;
   readonly pod: Lookup;
   readonly secret: Lookup;
   readonly node: Lookup;
 }
 
-export interface ServiceAccountTokenOptions {
+interface ServiceAccountTokenOptions {
   readonly keys: readonly VerificationKey[];
   /** The first issues; the others were used before and are still accepted. */
   readonly issuers: readonly string[];

@@ -15,11 +15,11 @@ import { conflict, invalid, notFound, statusError } from '../../api/status.js';
 import { serviceAccountUser } from './rbac.js';
 import { readSigningKey, type SigningKey } from './signingKey.js';
 
-export const MIN_TOKEN_SECONDS = 600;
+const MIN_TOKEN_SECONDS = 600;
 const DEFAULT_TOKEN_SECONDS = 3600;
 const API_MAX_TOKEN_SECONDS = 2 ** 32;
 
-export interface TokenIssuerOptions {
+interface TokenIssuerOptions {
   readonly privateKeyPem: string;
   /** The digest of the public key unless given. */
   readonly keyId?: string;
@@ -31,7 +31,7 @@ export interface TokenIssuerOptions {
   now?(): number;
 }
 
-export interface IssuedToken {
+interface IssuedToken {
   readonly token: string;
   readonly expirationTimestamp: string;
   /** How long it lives: what was asked for, or less. */
@@ -44,12 +44,12 @@ export interface BoundPod {
 }
 
 /** The Secret that holds the token: it dies with it. */
-export interface BoundSecret {
+interface BoundSecret {
   readonly secret: Stored<V1Secret>;
 }
 
 /** The node that the token's holder speaks from. */
-export interface BoundNode {
+interface BoundNode {
   readonly boundNode: Stored<V1Node>;
 }
 

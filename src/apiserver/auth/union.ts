@@ -5,7 +5,7 @@ import { ANONYMOUS } from './anonymous.js';
 import { AUTHENTICATED_GROUP, UNAUTHENTICATED_GROUP } from './rbac.js';
 import { bearerToken, unauthorized } from './unauthorized.js';
 
-export interface UnionOptions {
+interface UnionOptions {
   readonly authenticators: readonly Authenticator[];
   /** Whether requests without credentials are served as system:anonymous. */
   readonly allowAnonymous: boolean;

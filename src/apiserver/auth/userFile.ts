@@ -3,7 +3,7 @@
 import type { UserInfo } from '../identity.js';
 import { AuthConfigError } from './error.js';
 
-export interface UserFileEntry {
+interface UserFileEntry {
   readonly secret: string;
   readonly user: UserInfo;
 }

@@ -5,17 +5,17 @@ import { statusError } from '../../api/status.js';
 import { Counter, Gauge, metricsText } from '../../base/metrics.js';
 import { type ApiResponse, textResponse } from '../exchange.js';
 
-export interface HealthCheck {
+interface HealthCheck {
   readonly name: string;
   /** The reason why not, or undefined when all is well. */
   failure(): string | undefined;
 }
 
 export const HEALTH_ROOTS = ['healthz', 'livez', 'readyz'] as const;
-export type HealthRoot = (typeof HEALTH_ROOTS)[number];
+type HealthRoot = (typeof HEALTH_ROOTS)[number];
 
 /** What the server knows of itself. */
-export interface Vitals {
+interface Vitals {
   /** The store tells of its changes. */
   isStoreWatched(): boolean;
   /** Everything that a start begins has been done: roles, namespaces, priority classes, what is judged by. */

@@ -10,7 +10,7 @@ import { customModel } from './customOpenApi.js';
 import { type DocumentOptions, openApiDocument, openApiIndex } from './openapi.js';
 import { openApiV2, openApiV2Protobuf } from './openapiV2.js';
 
-export interface OpenApi {
+interface OpenApi {
   /** Undefined when there is no such document. */
   answer(parts: readonly string[]): Promise<ApiResponse | undefined>;
   v2Protobuf(): Promise<Buffer>;

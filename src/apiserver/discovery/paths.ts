@@ -23,7 +23,7 @@ export interface VersionInfo {
   readonly platform: string;
 }
 
-export interface PathsOptions extends Served {
+interface PathsOptions extends Served {
   readonly version: VersionInfo;
   readonly health: Health;
   /** Where clients reach the server: host and port. */

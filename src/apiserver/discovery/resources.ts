@@ -6,13 +6,13 @@ import { BINDINGS, PODS, type ResourceType } from '../../api/resources.js';
 import type { Definitions } from '../customResources/definitions.js';
 import type { MeasuredResource, SubresourceHook, VirtualResource } from '../machinery.js';
 
-export interface ServedKind {
+interface ServedKind {
   readonly group: string;
   readonly version: string;
   readonly kind: string;
 }
 
-export interface ServedSubresource {
+interface ServedSubresource {
   readonly subresource: string;
   readonly kind: ServedKind;
   readonly verbs: readonly string[];

@@ -44,14 +44,14 @@ export function* applyConfiguration(request: ApplyRequest): Steps<Application> {
   return yield* settle(request, merged);
 }
 
-export type Managers = ReadonlyMap<string, Manager>;
+type Managers = ReadonlyMap<string, Manager>;
 
 /** Whose fields they are before the configuration is applied. */
 export function managersBefore({ kind, live, writer }: ApplyRequest): Managers {
   return withHistory(live, rootShape(kind), writer);
 }
 
-export interface Merged {
+interface Merged {
   readonly object: KubeObject;
   readonly managers: Managers;
   /** The fields that the configuration names. */

@@ -17,7 +17,7 @@ export interface Manager {
   readonly set: FieldSet;
 }
 
-export type Managers = ReadonlyMap<string, Manager>;
+type Managers = ReadonlyMap<string, Manager>;
 
 /** An applier keeps its fields over versions; an updater is another one in each. */
 export function managerKey({ name, operation, apiVersion, subresource }: ManagerId): string {

@@ -9,7 +9,7 @@ import { rootShape, type Shape } from './shape.js';
 import { changesBetween, removePaths } from './typed.js';
 import type { Versions } from './versions.js';
 
-export interface Pruning {
+interface Pruning {
   /** The live object with the configuration merged into it. */
   readonly merged: KubeObject;
   /** The applier as it was before. */

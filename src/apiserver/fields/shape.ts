@@ -30,7 +30,7 @@ export type Shape =
     }
   | { readonly kind: 'set' };
 
-export const LEAF: Shape = { kind: 'leaf' };
+const LEAF: Shape = { kind: 'leaf' };
 
 export function rootShape({ model, custom }: Pick<KindDefinition, 'model' | 'custom'>): Shape {
   return custom === undefined ? { kind: 'struct', model, plain: true } : customShape(custom.schema);

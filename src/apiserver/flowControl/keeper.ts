@@ -97,7 +97,7 @@ async function ignoringRaces(write: Promise<unknown>): Promise<void> {
   }
 }
 
-export interface KeeperOptions {
+interface KeeperOptions {
   readonly client: Client;
   readonly informers: Informers;
   readonly log: Log;

@@ -8,7 +8,7 @@ const FREE_BYTES = 64 * 1024;
 /** A piece costs more than its bytes: many small ones are as bad as a few large ones. */
 const PIECE_BYTES = 256;
 
-export interface IncomingBody {
+interface IncomingBody {
   /** False when there is no room for this piece. */
   take(bytes: number): boolean;
   /** The request is over. */

@@ -33,7 +33,7 @@ export interface TlsFiles {
   readonly minVersion?: 'TLSv1.2' | 'TLSv1.3';
 }
 
-export interface HttpsServerOptions {
+interface HttpsServerOptions {
   readonly tls: TlsFiles;
   readonly handler: Handler;
   readonly log: Log;

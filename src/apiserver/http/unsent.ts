@@ -4,7 +4,7 @@
 /** Single objects have up to 3 MB, and clients that read take them in no time. */
 const LIMIT_BYTES = 64 * 1024 * 1024;
 
-export interface UnsentAnswer {
+interface UnsentAnswer {
   /** The client has taken some of it. */
   progressed(): void;
   done(): void;

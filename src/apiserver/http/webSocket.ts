@@ -16,7 +16,7 @@ const PROTOCOLS = ['binary.k8s.io', BASE64];
 
 type Stream = AsyncIterable<Uint8Array>;
 
-export interface WebSocketAnswer {
+interface WebSocketAnswer {
   readonly key: string;
   readonly protocol: string;
   readonly type: string;

@@ -3,7 +3,7 @@
 // served among those of one user.
 import { Tally } from '../../base/tally.js';
 
-export interface BodyRoomOptions {
+interface BodyRoomOptions {
   readonly userBytes: number;
   readonly allBytes: number;
 }

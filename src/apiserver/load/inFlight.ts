@@ -11,7 +11,7 @@ export interface InFlightOptions {
   readonly maxMutating?: number;
 }
 
-export type RequestKind = 'readOnly' | 'mutating';
+type RequestKind = 'readOnly' | 'mutating';
 
 export interface InFlight {
   readonly current: Readonly<Record<RequestKind, number>>;

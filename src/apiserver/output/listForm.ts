@@ -36,7 +36,7 @@ const NOTHING = Buffer.alloc(0);
 /** A slice of the event loop: measuring a list of many megabytes must not hold others up. */
 const SLICE_MS = 5;
 
-export interface ListRequest {
+interface ListRequest {
   readonly kind: KindDefinition;
   readonly call: Call;
   readonly page: ObjectPage;

@@ -2,7 +2,7 @@
 // Guarantees: an unknown wish is refused with 406; a list of wishes takes the first that is served.
 import { statusError } from '../../api/status.js';
 
-export type Form = 'object' | 'table' | 'partial' | 'aggregatedDiscovery';
+type Form = 'object' | 'table' | 'partial' | 'aggregatedDiscovery';
 
 export interface Negotiated {
   /** Protobuf is of objects, lists and watches, whole or their metadata; whatever has no message of its own is sent as JSON. */

@@ -6,14 +6,14 @@ import { statusError } from '../../api/status.js';
 
 export type IncludeObject = 'None' | 'Metadata' | 'Object';
 
-export interface TableOptions {
+interface TableOptions {
   readonly version: string;
   readonly include: IncludeObject;
   readonly now: number;
 }
 
 /** All that a table needs of a kind; subresources of another shape have columns of their own. */
-export type Columns = Pick<KindDefinition, 'columns'>;
+type Columns = Pick<KindDefinition, 'columns'>;
 
 export function columnDefinitions(kind: Columns) {
   return kind.columns.map(({ name, type, shownType, format, description, priority }) => ({

@@ -21,13 +21,13 @@ type Collection = CST.BlockMap | CST.BlockSequence | CST.FlowCollection;
 const TOO_MANY_ALIASES = `it has more than ${MAX_ALIASES} aliases`;
 const TOO_DEEP = `exceeded max depth of ${MAX_DEPTH}`;
 
-export interface YamlTokens {
+interface YamlTokens {
   readonly tokens: CST.Token[];
   /** Keys that are there already, the first few. */
   readonly duplicates: readonly DuplicateKey[];
 }
 
-export interface DuplicateKey {
+interface DuplicateKey {
   readonly name: string;
   readonly offset: number;
 }

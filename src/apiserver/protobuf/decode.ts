@@ -19,7 +19,7 @@ function spend(budget: Budget): void {
   if (budget.left < 0) throw new ProtobufError(tooMany(budget.most));
 }
 
-export interface Envelope {
+interface Envelope {
   readonly apiVersion: string;
   readonly kind: string;
   readonly raw: Buffer;

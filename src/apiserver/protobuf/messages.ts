@@ -21,7 +21,7 @@ export interface Field {
   readonly keepsZero: boolean;
 }
 
-export interface Message {
+interface Message {
   readonly fields: readonly Field[];
   readonly byNumber: ReadonlyMap<number, Field>;
 }

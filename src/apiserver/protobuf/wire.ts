@@ -5,7 +5,7 @@ export class ProtobufError extends Error {
   override readonly name = 'ProtobufError';
 }
 
-export interface WireField {
+interface WireField {
   readonly number: number;
   /** Varints as bigint, everything else as its bytes. */
   readonly value: bigint | Buffer;

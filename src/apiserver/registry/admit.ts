@@ -38,7 +38,7 @@ export function turn({ step, sentBytes = 0 }: WriteContext, bytes = 0): Promise<
   return step?.(Math.max(bytes, sentBytes));
 }
 
-export interface Subject {
+interface Subject {
   readonly operation: AdmissionRequest['operation'];
   readonly object?: Draft<KubeObject>;
   readonly old?: KubeObject;

@@ -28,7 +28,7 @@ export interface Conversion {
   kindOf(apiVersion: string): KindDefinition | undefined;
 }
 
-export interface ConvertedKind extends KindDefinition {
+interface ConvertedKind extends KindDefinition {
   readonly conversion: Conversion;
 }
 
@@ -36,7 +36,7 @@ export function conversionOf(kind: KindDefinition): Conversion | undefined {
   return (kind as Partial<ConvertedKind>).conversion;
 }
 
-export interface Asker {
+interface Asker {
   readonly kind: KindDefinition;
   readonly user: Pick<UserInfo, 'name'>;
   readonly request?: { readonly signal?: AbortSignal } | undefined;

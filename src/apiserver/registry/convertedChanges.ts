@@ -20,7 +20,7 @@ export function plainChanges(window: Window): Changes {
 const MOST = 100;
 const MOST_BYTES = 1024 * 1024;
 
-export interface ConvertedWatch {
+interface ConvertedWatch {
   readonly window: Window;
   readonly conversion: Conversion;
   readonly caller: Caller;

@@ -19,7 +19,7 @@ import { writeWith } from './transaction.js';
 
 const ATTEMPTS = 8;
 
-export interface CreateOptions {
+interface CreateOptions {
   /** Who owns what is known already; otherwise the writer owns all that it sent and what was filled in for it. */
   readonly managedFields?: readonly V1ManagedFieldsEntry[];
 }

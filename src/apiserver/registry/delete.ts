@@ -12,7 +12,7 @@ import { encodeForStore, withRevision } from './encode.js';
 import { checkCaller, readAndWrite } from './readAndWrite.js';
 import { writeWith } from './transaction.js';
 
-export interface Deletion {
+interface Deletion {
   /** False when the object is only marked. */
   readonly removed: boolean;
   readonly bytes: Buffer;

@@ -8,11 +8,11 @@ import { NAMESPACES, PODS } from '../../api/resources.js';
 import { timestamp } from '../machinery.js';
 import type { DraftObject } from './metadata.js';
 
-export const FOREGROUND = 'foregroundDeletion';
-export const ORPHAN = 'orphan';
+const FOREGROUND = 'foregroundDeletion';
+const ORPHAN = 'orphan';
 const DEFAULT_GRACE_S = 30;
 
-export type DeletePlan =
+type DeletePlan =
   | { readonly action: 'remove' }
   /** Already marked, and nothing in this request changes the mark. */
   | { readonly action: 'keep' }

@@ -14,7 +14,7 @@ export interface Change {
   readonly timeMs: number;
 }
 
-export interface HistoryLimits {
+interface HistoryLimits {
   readonly bytes: number;
   readonly ageMs: number;
   readonly now: () => number;

@@ -26,7 +26,7 @@ export function complete(kind: KindDefinition, draft: DraftObject): void {
   if (kind.hasStatus && kind.custom === undefined) draft.status ??= {};
 }
 
-export interface Birth {
+interface Birth {
   readonly namespace: string;
   readonly uid: string;
   readonly time: string;

@@ -7,7 +7,7 @@ import { CachedObject, type ReadValue } from './cached.js';
 import type { Change, History, Window } from './history.js';
 import { compareKeys, resourcePrefix } from './keys.js';
 
-export interface ChangeListener {
+interface ChangeListener {
   onChange(change: Change): void;
   /** Called when the cache is filled anew: what follows would have a gap. */
   onReset(): void;

@@ -2,7 +2,7 @@
 
 export type WatchEventType = 'ADDED' | 'MODIFIED' | 'DELETED';
 
-export interface Transition {
+interface Transition {
   readonly before: boolean;
   readonly after: boolean;
   readonly deleted: boolean;

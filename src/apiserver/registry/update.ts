@@ -25,7 +25,7 @@ export type Pause = () => Promise<void> | undefined;
 /** Makes the wanted object of the current one. Called again after a conflict. */
 export type Transform = (current: Draft<KubeObject>, pause: Pause) => Promise<DraftObject> | DraftObject;
 
-export interface UpdateOptions {
+interface UpdateOptions {
   readonly transform: Transform;
   /**
    * `user`: what a client sent: admission, validation, kept fields, generation.

@@ -18,7 +18,7 @@ import { parseRevision, type Selection, selectionOf, tooLarge } from './selectio
 import { transition } from './transition.js';
 import { type WatchedEvent, type WatchSource, WatchStream } from './watchStream.js';
 
-export interface WatchRequest {
+interface WatchRequest {
   readonly kind: KindDefinition;
   readonly namespace: string;
   readonly query: URLSearchParams;

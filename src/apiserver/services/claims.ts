@@ -29,7 +29,7 @@ export function parentOf({ spec }: V1IPAddress): string | undefined {
   return group === SERVICES.group && resource === SERVICES.resource ? `${namespace}/${name}` : undefined;
 }
 
-export interface Claim {
+interface Claim {
   readonly key: string;
   readonly value: Buffer;
 }

@@ -1,6 +1,6 @@
 // A range of service addresses or node ports that cannot be used.
 
-export type AllocationErrorCode = 'BAD_RANGE';
+type AllocationErrorCode = 'BAD_RANGE';
 
 export class AllocationError extends Error {
   override readonly name = 'AllocationError';

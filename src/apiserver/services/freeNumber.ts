@@ -8,7 +8,7 @@ export interface NumberRange {
   readonly staticBand: number;
 }
 
-export interface Choice {
+interface Choice {
   isFree(number: number): boolean;
   /** At least 0, below 1. */
   random(): number;

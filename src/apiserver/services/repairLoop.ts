@@ -25,9 +25,9 @@ const AT_ONCE = 500;
 const IN_A_TURN = 200;
 
 /** Tells a Warning event about an object; never waits and never throws. */
-export type Tell = (event: RepairEvent) => void;
+type Tell = (event: RepairEvent) => void;
 
-export interface RepairLoopOptions {
+interface RepairLoopOptions {
   readonly machinery: Machinery;
   readonly allocator: ServiceAllocator;
   readonly claims: ServiceClaims;

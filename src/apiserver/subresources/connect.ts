@@ -43,7 +43,7 @@ export async function connectPod(
 }
 
 /** The kubelet names its streams otherwise: stdin is input, stdout output, stderr error. */
-export function kubeletPath(pod: V1Pod, subresource: string, query: URLSearchParams): string {
+function kubeletPath(pod: V1Pod, subresource: string, query: URLSearchParams): string {
   const { namespace = '', name = '' } = pod.metadata ?? {};
   const where = `/${encodeURIComponent(namespace)}/${encodeURIComponent(name)}`;
   if (subresource === 'portforward') {

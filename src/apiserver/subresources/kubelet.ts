@@ -13,7 +13,7 @@ import { type Forwarded, forward } from './forward.js';
 
 const KUBELET_PORT = 10250;
 const ADDRESS_TYPES = ['InternalIP', 'Hostname'];
-export interface KubeletAddress {
+interface KubeletAddress {
   readonly host: string;
   readonly port: number;
   readonly node: string;

@@ -25,7 +25,7 @@ import { checkNames, writeContext } from '../verbs/write.js';
 
 export type PodDraft = Draft<V1Pod> & DraftObject;
 
-export interface PodPart {
+interface PodPart {
   /** What is wrong with what was sent, where that cannot be brought into the pod. */
   readonly obstacles?: (sent: PodDraft, old: PodDraft) => readonly Cause[];
   /** Brings the part that was sent into the pod as it is. */

@@ -143,7 +143,7 @@ async function requestOf(call: Call): Promise<Forwarded> {
 }
 
 /** What follows /proxy, as sent, with its query. */
-export function pathBehind(url: string, segments: number): string {
+function pathBehind(url: string, segments: number): string {
   const [path = '', ...query] = url.split('?');
   const parts = path.split('/').filter((part) => part !== '');
   const behind = segments === 0 ? [] : parts.slice(-segments);

@@ -6,7 +6,7 @@ import type { Machinery } from '../machinery.js';
 import { askKubelet, kubeletOnNode } from '../subresources/kubelet.js';
 
 /** Of stats v1alpha1, what is used here. */
-export interface NodeSummary {
+interface NodeSummary {
   readonly node?: Use;
   readonly pods?: readonly {
     readonly podRef: { readonly name: string; readonly namespace: string };

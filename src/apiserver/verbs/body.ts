@@ -139,7 +139,7 @@ export async function readObject(call: Call, kind: KindDefinition): Promise<Draf
   return decodeAs(call, kind, data, { duplicates: duplicatesIn(call, body) });
 }
 
-export interface BodyOptions extends DecodeOptions {
+interface BodyOptions extends DecodeOptions {
   /** What is said of members that were written twice, as far as they were looked for: the data does not tell. */
   readonly duplicates?: readonly string[];
   /** The words of a refusal by fieldValidation=Strict; those of a decoder unless given. */

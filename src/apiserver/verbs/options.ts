@@ -3,7 +3,7 @@
 import type { V1DeleteOptions } from '../../api/gen/types.js';
 import { statusError } from '../../api/status.js';
 
-export type FieldValidation = 'Strict' | 'Warn' | 'Ignore';
+type FieldValidation = 'Strict' | 'Warn' | 'Ignore';
 
 export function isDryRun(query: URLSearchParams): boolean {
   return checkDryRun(query.getAll('dryRun').filter((value) => value !== ''));
@@ -26,7 +26,7 @@ export function fieldValidation(query: URLSearchParams): FieldValidation {
   throw statusError('BadRequest', message);
 }
 
-export interface DeleteRequest {
+interface DeleteRequest {
   readonly options: V1DeleteOptions;
   readonly dryRun: boolean;
 }

@@ -17,7 +17,7 @@ import { optionsError } from './fieldManager.js';
 import { formOf, fromStored } from './served.js';
 import { checkNames, replace, writeContext } from './write.js';
 
-export interface Patch {
+interface Patch {
   readonly type: PatchType;
   readonly patch: unknown;
   /** What is said of the members that the text of the patch names twice. */

@@ -35,7 +35,7 @@ export function servedForms(
 }
 
 /** What bodies are read as. */
-export type Form = Pick<KindDefinition, 'type' | 'model' | 'decode' | 'custom'>;
+type Form = Pick<KindDefinition, 'type' | 'model' | 'decode' | 'custom'>;
 
 export function formOf(kind: KindDefinition, { served }: Call): Form {
   return served ?? kind;

@@ -7,12 +7,12 @@ import { CidrValue, IpValue, type Value } from '../values.js';
 
 const isMapped = ({ family, value }: Ip) => family === 'IPv6' && value >> 32n === 0xffffn;
 
-export function readIp(text: string): Ip | undefined {
+function readIp(text: string): Ip | undefined {
   const ip = text.length > 64 ? undefined : parseIp(text);
   return ip === undefined || isMapped(ip) ? undefined : ip;
 }
 
-export function readCidr(text: string): CidrValue | undefined {
+function readCidr(text: string): CidrValue | undefined {
   const cidr = text.length > 64 ? undefined : parseCidr(text);
   const address = cidr && readIp(text.slice(0, text.indexOf('/')));
   return cidr === undefined || address === undefined ? undefined : new CidrValue(cidr, address);

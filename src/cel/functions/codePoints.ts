@@ -11,7 +11,7 @@ export function codePoints(text: string): number {
   return count;
 }
 
-export interface Letters {
+interface Letters {
   readonly count: number;
   slice(start: number, end: number): string;
   /** The code point where a UTF-16 position lies. */

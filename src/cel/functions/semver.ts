@@ -7,7 +7,7 @@ import { SemverValue, type Value } from '../values.js';
 const FORM = /^(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)(?:-([0-9A-Za-z.-]+))?(?:\+([0-9A-Za-z.-]+))?$/;
 const MAX_LENGTH = 256;
 
-export function parseSemver(text: string, isTolerant: boolean): SemverValue | undefined {
+function parseSemver(text: string, isTolerant: boolean): SemverValue | undefined {
   const match = text.length > MAX_LENGTH ? null : FORM.exec(isTolerant ? normalized(text) : text);
   if (match === null) return undefined;
   const [, major = '0', minor = '0', patch = '0', prerelease, build] = match;
@@ -35,7 +35,7 @@ function semver(text: string, isTolerant: boolean): SemverValue {
   return version;
 }
 
-export function compareSemver(a: SemverValue, b: SemverValue): number {
+function compareSemver(a: SemverValue, b: SemverValue): number {
   for (let at = 0; at < 3; at += 1) {
     const [x, y] = [a.numbers[at] as bigint, b.numbers[at] as bigint];
     if (x !== y) return x < y ? -1 : 1;

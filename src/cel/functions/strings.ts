@@ -259,7 +259,7 @@ function hexOf(value: Value, whole: bigint | undefined): string | undefined {
 }
 
 /** As %s shows it. Nested deeper than any schema is an error. */
-export function shown(value: Value, depth = 0): string {
+function shown(value: Value, depth = 0): string {
   if (depth > 100) throw evaluationError('value is nested too deeply to be shown');
   if (typeof value === 'string') return value;
   if (typeof value === 'number') return doubleText(value);

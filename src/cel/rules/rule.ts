@@ -20,7 +20,7 @@ export interface CompiledRule {
   readonly usesOldSelf: boolean;
 }
 
-export interface RuleFaults {
+interface RuleFaults {
   readonly rule?: string;
   readonly messageExpression?: string;
 }

@@ -28,7 +28,7 @@ const MAX_MESSAGE_BYTES = 5 * 1024;
 /** Comparing a value with the one before: of some thousands of fields. */
 const COMPARE = 5000;
 
-export interface Validator {
+interface Validator {
   /** `old` is undefined where there was nothing. */
   evaluate(value: unknown, old: unknown, path: string): readonly Cause[];
 }

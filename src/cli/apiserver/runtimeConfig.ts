@@ -5,7 +5,7 @@ import type { ResourceType } from '../../api/resources.js';
 import { ClusterError } from '../../cluster/error.js';
 
 type Place = Pick<ResourceType, 'group' | 'version' | 'resource'>;
-export type IsServed = (place: Place) => boolean;
+type IsServed = (place: Place) => boolean;
 
 /** Many at once, in the order in which they are heeded. */
 const MANY: readonly (readonly [key: string, versions: RegExp])[] = [

@@ -7,7 +7,7 @@ const FRAMES = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '
 const FRAME_MS = 80;
 const WIDTH = 80;
 
-export interface StepView {
+interface StepView {
   show(step: Step): void;
   end(): void;
 }

@@ -101,7 +101,7 @@ export function attachmentFor(netns: string, options: AttachOptions): Attachment
 }
 
 /** The container ID that cnitool gives to a namespace. */
-export const cnitoolId = (netns: string): string =>
+const cnitoolId = (netns: string): string =>
   `cnitool-${createHash('sha512').update(netns).digest('hex').slice(0, 20)}`;
 
 /** The network by its name; one whose file is gone, as it was when the attachment was added. */

@@ -16,7 +16,7 @@ export function reporting<A extends unknown[]>(terminal: Terminal, action: (...a
   };
 }
 
-export function describe(error: CniError): string {
+function describe(error: CniError): string {
   const details = error.details === '' ? '' : `${indent(error.details)}\n`;
   // The message of these two already tells the others.
   const told = error.code === 'GC_FAILED' || error.code === 'NETWORK_NOT_FOUND';

@@ -162,7 +162,7 @@ function autoscalerFlags(command: Command): void {
     );
 }
 
-export type FromFlags = Omit<ControllersOptions, 'client' | 'clientFor' | 'informers' | 'log' | 'signal'>;
+type FromFlags = Omit<ControllersOptions, 'client' | 'clientFor' | 'informers' | 'log' | 'signal'>;
 
 export function controllersOptions(flags: Flags, rootCa: string): FromFlags {
   checkApart(flags);

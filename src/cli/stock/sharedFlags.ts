@@ -42,7 +42,7 @@ export function listOption(name: string, description: string): Option {
   );
 }
 
-export const verbosityOption = (): Option =>
+const verbosityOption = (): Option =>
   new Option('-v, --v <level>', 'log verbosity; 4 and above logs everything').argParser(verbosity);
 
 /** What every component has. */

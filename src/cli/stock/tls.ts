@@ -9,7 +9,7 @@ export interface TlsFlags {
 }
 
 /** What node:tls takes. */
-export interface TlsManner {
+interface TlsManner {
   readonly ciphers?: string;
   readonly minVersion?: 'TLSv1.2' | 'TLSv1.3';
 }

@@ -3,7 +3,7 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { basename } from 'node:path';
 
-export interface Process {
+interface Process {
   readonly pid: number;
   readonly parent: number;
   readonly argv: readonly string[];

@@ -8,7 +8,7 @@ import { mountsBelow, unmountBelow } from '../mounts.js';
 import { runcRoot } from './config.js';
 import { descendantsOf, isDaemonOf, isShimOf, readProcesses } from './processes.js';
 
-export interface RemainsOptions {
+interface RemainsOptions {
   readonly root: string;
   readonly state: string;
   readonly socketPath: string;
@@ -16,7 +16,7 @@ export interface RemainsOptions {
   readonly configPath?: string;
 }
 
-export interface Remains {
+interface Remains {
   readonly killed: readonly number[];
   readonly unmounted: readonly string[];
 }

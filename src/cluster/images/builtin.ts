@@ -15,7 +15,7 @@ export const REGISTRY = 'trellis.local';
 export const PAUSE_IMAGE = `${REGISTRY}/pause:latest`;
 export const BUSYBOX_IMAGE = `${REGISTRY}/busybox:latest`;
 
-export const BUSYBOX_PATHS = ['/bin/busybox', '/usr/bin/busybox'] as const;
+const BUSYBOX_PATHS = ['/bin/busybox', '/usr/bin/busybox'] as const;
 const PATH = 'PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
 // As Kubernetes' own pause: nobody in particular, so that a sandbox holds no rights.
 const PAUSE_USER = '65535:65535';

@@ -19,7 +19,7 @@ export interface OciImage {
 }
 
 /** The part of an image's config that says how to run it, in OCI's own spelling. */
-export interface RunConfig {
+interface RunConfig {
   readonly Entrypoint?: readonly string[];
   readonly Cmd?: readonly string[];
   readonly Env?: readonly string[];

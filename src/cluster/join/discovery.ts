@@ -18,7 +18,7 @@ import { ClusterError } from '../error.js';
 import { CLUSTER_INFO, INFO_KEY } from './objects.js';
 import type { JoinToken } from './token.js';
 
-export interface DiscoveryOptions {
+interface DiscoveryOptions {
   /** Such as `https://10.0.0.1:6443`. */
   readonly server: string;
   readonly token: JoinToken;

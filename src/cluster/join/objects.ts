@@ -29,7 +29,7 @@ export const SHARED_CONFIG = { namespace: 'kube-system', name: 'trellis-config' 
 export const INFO_KEY = 'kubeconfig';
 export const CONFIG_KEY = 'settings';
 
-export interface JoinObjectsOptions {
+interface JoinObjectsOptions {
   readonly settings: Settings;
   /** Where nodes reach the apiserver. */
   readonly server: string;

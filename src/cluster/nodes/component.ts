@@ -18,7 +18,7 @@ const TOKEN_MS = 60 * 60 * 1000;
 
 type Options = Pick<StartOptions, 'layout' | 'self' | 'timeoutMs'>;
 
-export interface FurtherNodes {
+interface FurtherNodes {
   readonly names: readonly string[];
   /** Those that have joined before: they wait for the control plane themselves. */
   readonly members: readonly Component[];

@@ -6,7 +6,7 @@ import { ClusterError } from '../error.js';
 import { type Layout, layoutOf } from '../layout.js';
 import { rangesOf, type Settings } from '../settings.js';
 
-export type Addresses = readonly [string, ...string[]];
+type Addresses = readonly [string, ...string[]];
 
 export interface LocalNode {
   readonly name: string;

@@ -13,7 +13,7 @@ import type { LeafOptions, Pem } from './authority.js';
 const REGISTRY_HOSTS = ['127.0.0.1', 'localhost'];
 const RENEW_BEFORE_MS = 30 * 24 * 60 * 60 * 1000;
 
-export interface PkiOptions {
+interface PkiOptions {
   readonly dir: string;
   readonly nodeName: string;
   /** Addresses and names under which the apiserver is reached. */

@@ -2,14 +2,14 @@
 // Guarantees: whatever is not a manifest or blob of the images given is refused in OCI's form of errors.
 import type { Blob, OciImage } from '../images/image.js';
 
-export interface RegistryRequest {
+interface RegistryRequest {
   readonly method: string;
   /** The path of the URL, still percent-encoded. */
   readonly path: string;
   readonly range?: string | undefined;
 }
 
-export interface RegistryAnswer {
+interface RegistryAnswer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Buffer;

@@ -67,7 +67,7 @@ export function groundOf(
 }
 
 /** The node whose name a bootstrap token would take over; undefined when none is there. Pure. */
-export function takenNode(
+function takenNode(
   { commonName }: RequestedCertificate,
   { username = '' }: CertificateRequest['spec'],
   isThere: (node: string) => boolean,

@@ -2,16 +2,16 @@
 // Guarantees: rules are Kubernetes'; what a rule refuses is told in words for the requester.
 import type { RequestedCertificate } from './request.js';
 
-export const CLIENT_SIGNER = 'kubernetes.io/kube-apiserver-client';
+const CLIENT_SIGNER = 'kubernetes.io/kube-apiserver-client';
 export const KUBELET_CLIENT_SIGNER = 'kubernetes.io/kube-apiserver-client-kubelet';
 export const KUBELET_SERVING_SIGNER = 'kubernetes.io/kubelet-serving';
-export const LEGACY_SIGNER = 'kubernetes.io/legacy-unknown';
+const LEGACY_SIGNER = 'kubernetes.io/legacy-unknown';
 
 const NODES_GROUP = 'system:nodes';
 export const NODE_PREFIX = 'system:node:';
 
 /** Why the request must not be signed; undefined when it may. */
-export type SignerRule = (asked: RequestedCertificate, usages: readonly string[]) => string | undefined;
+type SignerRule = (asked: RequestedCertificate, usages: readonly string[]) => string | undefined;
 
 export const SIGNERS: ReadonlyMap<string, SignerRule> = new Map([
   [CLIENT_SIGNER, clientRule],

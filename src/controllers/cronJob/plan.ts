@@ -14,7 +14,7 @@ export type Job = Stored<V1Job>;
 
 const SCHEDULED = 'batch.kubernetes.io/cronjob-scheduled-timestamp';
 
-export interface CronJobObserved {
+interface CronJobObserved {
   readonly cron: CronJob;
   /** Those it holds. */
   readonly jobs: readonly Job[];
@@ -35,7 +35,7 @@ export interface CronJobPlan {
 const normal = (reason: string, message: string): ControllerEvent => ({ type: 'Normal', reason, message });
 const warning = (reason: string, message: string): ControllerEvent => ({ type: 'Warning', reason, message });
 
-export function endOf({ status }: Job): 'Complete' | 'Failed' | undefined {
+function endOf({ status }: Job): 'Complete' | 'Failed' | undefined {
   const found = (status?.conditions ?? []).find(
     ({ type, status: value }) => (type === 'Complete' || type === 'Failed') && value === 'True',
   );
@@ -101,7 +101,7 @@ function isStarted({ cron, jobs }: CronJobObserved, scheduledMs: number): boolea
 }
 
 /** By the minute, so that whoever makes the Job of a time makes the same one. */
-export function jobName({ metadata }: CronJob, scheduledMs: number): string {
+function jobName({ metadata }: CronJob, scheduledMs: number): string {
   return `${metadata.name}-${Math.floor(scheduledMs / 60_000)}`;
 }
 

@@ -16,7 +16,7 @@ interface WallClock {
   readonly minute: number;
 }
 
-export type Zone = (timeMs: number) => WallClock;
+type Zone = (timeMs: number) => WallClock;
 
 const WEEKDAYS = ['Sun', 'Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat'];
 const zones = new Map<string, Zone>();
@@ -86,7 +86,7 @@ function nextDay(zone: Zone, time: number, { hour, minute, day }: WallClock): nu
   return zone(begin).day === there.day ? begin : landed;
 }
 
-export interface Missed {
+interface Missed {
   /** The last time that was due; undefined when none was. */
   readonly last: number | undefined;
   /** More than a hundred times were missed: a clock that jumped, or a long pause. */

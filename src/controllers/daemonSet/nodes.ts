@@ -32,7 +32,7 @@ const TOLERATIONS: readonly V1Toleration[] = [
 ];
 const HOST_NETWORK_TOLERATION = exists('network-unavailable', 'NoSchedule');
 
-export function daemonTolerations(spec: V1PodSpec | undefined): readonly V1Toleration[] {
+function daemonTolerations(spec: V1PodSpec | undefined): readonly V1Toleration[] {
   const own = spec?.tolerations ?? [];
   const added = spec?.hostNetwork === true ? [...TOLERATIONS, HOST_NETWORK_TOLERATION] : TOLERATIONS;
   const isPresent = (wanted: V1Toleration) =>
@@ -43,7 +43,7 @@ export function daemonTolerations(spec: V1PodSpec | undefined): readonly V1Toler
   return [...own, ...added.filter((toleration) => !isPresent(toleration))];
 }
 
-export interface Belonging {
+interface Belonging {
   readonly shouldRun: boolean;
   /** A taint that came later keeps new pods off, and leaves those that are there. */
   readonly mayStay: boolean;

@@ -20,7 +20,7 @@ export interface DaemonSetObserved {
   readonly now: number;
 }
 
-export interface DaemonSetPlan {
+interface DaemonSetPlan {
   /** Names of nodes that get a pod. */
   readonly create: readonly string[];
   readonly remove: readonly Pod[];

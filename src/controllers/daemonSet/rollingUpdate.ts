@@ -5,7 +5,7 @@ import { isTerminating, type Pod } from '../pods.js';
 import type { DaemonSet } from './nodes.js';
 import { isAvailable, isOf, type Place } from './places.js';
 
-export interface RollingObserved {
+interface RollingObserved {
   readonly set: DaemonSet;
   /** Every node that the set belongs to. */
   readonly places: readonly Place[];
@@ -13,12 +13,12 @@ export interface RollingObserved {
   readonly now: number;
 }
 
-export interface RollingStep {
+interface RollingStep {
   readonly create: readonly string[];
   readonly remove: readonly Pod[];
 }
 
-export function isRolling({ spec }: DaemonSet): boolean {
+function isRolling({ spec }: DaemonSet): boolean {
   return (spec.updateStrategy?.type ?? 'RollingUpdate') === 'RollingUpdate';
 }
 

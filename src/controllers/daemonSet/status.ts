@@ -6,7 +6,7 @@ import { belongsOn } from './nodes.js';
 import { byAge, groupByNode, isAvailable, isOf } from './places.js';
 import type { DaemonSetObserved } from './plan.js';
 
-export interface DaemonSetSeen extends DaemonSetObserved {
+interface DaemonSetSeen extends DaemonSetObserved {
   /** False while earlier deeds are not seen yet: then the newest wish is not called observed. */
   readonly actedOn: boolean;
 }

@@ -4,7 +4,7 @@ import type { V1Deployment } from '../../api/gen/types.js';
 import type { Stored } from '../../api/object.js';
 import { resolveIntOrPercent } from '../intOrPercent.js';
 
-export interface Fenceposts {
+interface Fenceposts {
   readonly desired: number;
   readonly maxSurge: number;
   readonly maxUnavailable: number;

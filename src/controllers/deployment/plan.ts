@@ -20,7 +20,7 @@ import {
 import { newSetSize, type Resize, recreateStep, rollingStep, type Sized, scaleStep } from './sizes.js';
 import { deploymentStatus, hasDeadline, isComplete, type Progress, sameStatus } from './status.js';
 
-export interface DeploymentObserved {
+interface DeploymentObserved {
   readonly deployment: Deployment;
   /** The ReplicaSets it holds. */
   readonly sets: readonly ReplicaSet[];

@@ -91,7 +91,7 @@ export function sizeAnnotations(deployment: Deployment): Annotations {
   return { [DESIRED_REPLICAS]: String(desired), [MAX_REPLICAS]: String(desired + maxSurge) };
 }
 
-export interface NewReplicaSet {
+interface NewReplicaSet {
   readonly deployment: Deployment;
   readonly replicas: number;
   readonly revision: bigint;

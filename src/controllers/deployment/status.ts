@@ -5,7 +5,7 @@ import { stampOf, timeOf } from '../pods.js';
 import { fencepostsOf } from './fenceposts.js';
 import { type Deployment, type ReplicaSet, replicasOf } from './replicaSets.js';
 
-export interface DeploymentSeen {
+interface DeploymentSeen {
   readonly deployment: Deployment;
   readonly current: ReplicaSet | undefined;
   readonly old: readonly ReplicaSet[];

@@ -10,7 +10,7 @@ export type Budget = Stored<V1PodDisruptionBudget>;
 /** An eviction that was allowed and never came about is forgotten after this. */
 const EVICTION_MS = 2 * 60_000;
 
-export interface BudgetObserved {
+interface BudgetObserved {
   readonly budget: Budget;
   /** Those it selects. */
   readonly pods: readonly Pod[];
@@ -19,7 +19,7 @@ export interface BudgetObserved {
   readonly now: number;
 }
 
-export interface BudgetPlan {
+interface BudgetPlan {
   readonly status: V1PodDisruptionBudgetStatus;
   /** When an allowed eviction is to be forgotten. */
   readonly againMs?: number;

@@ -22,7 +22,7 @@ const MAX_ENDPOINTS = 100;
 
 export type Slice = Stored<V1EndpointSlice>;
 
-export interface SlicesObserved extends ServiceObserved {
+interface SlicesObserved extends ServiceObserved {
   /** The slices that this controller manages for the Service. */
   readonly slices: readonly Slice[];
   /** When the change happened that is written now. */

@@ -29,7 +29,7 @@ const MAX_A_SUBSET = 1000;
 
 type Endpoints = Stored<V1Endpoints>;
 
-export interface MirrorObserved {
+interface MirrorObserved {
   readonly endpoints: Endpoints | undefined;
   readonly service: Stored<V1Service> | undefined;
   /** Those that this controller manages for the name. */

@@ -21,7 +21,7 @@ const OVER_CAPACITY = 'endpoints.kubernetes.io/over-capacity';
 const TRUNCATED = 'truncated';
 const MAX_ADDRESSES = 1000;
 
-export interface EndpointsObserved {
+interface EndpointsObserved {
   readonly service: Service;
   readonly pods: readonly Pod[];
   readonly present: Stored<V1Endpoints> | undefined;
@@ -29,7 +29,7 @@ export interface EndpointsObserved {
   readonly triggerTime?: string | undefined;
 }
 
-export type EndpointsAction = { readonly do: 'create' | 'update'; readonly endpoints: V1Endpoints };
+type EndpointsAction = { readonly do: 'create' | 'update'; readonly endpoints: V1Endpoints };
 
 export function planEndpoints(observed: EndpointsObserved): EndpointsAction[] {
   const { service, pods, present, triggerTime } = observed;

@@ -79,7 +79,7 @@ async function rediscover(parts: Parts): Promise<void> {
 }
 
 /** Events are many, own nothing and expire by themselves. */
-export function collectable(served: readonly ServedResource[]): ServedResource[] {
+function collectable(served: readonly ServedResource[]): ServedResource[] {
   return served.filter((type) => has(type, 'list', 'watch', 'delete') && type.kind !== 'Event');
 }
 

@@ -3,7 +3,7 @@
 import type { V1OwnerReference } from '../../api/gen/types.js';
 import type { KubeObject, Stored } from '../../api/object.js';
 
-export const FOREGROUND = 'foregroundDeletion';
+const FOREGROUND = 'foregroundDeletion';
 export const ORPHAN = 'orphan';
 
 export type OwnerState =
@@ -14,7 +14,7 @@ export type OwnerState =
   /** Being deleted, and waiting for its dependents. */
   | 'waiting';
 
-export interface ItemObserved {
+interface ItemObserved {
   /** As the server has it now, not as a cache had it. */
   readonly item: Stored<KubeObject>;
   ownerState(owner: V1OwnerReference): OwnerState;
@@ -22,7 +22,7 @@ export interface ItemObserved {
   readonly dependents: readonly Stored<KubeObject>[];
 }
 
-export type Propagation = 'Background' | 'Foreground' | 'Orphan';
+type Propagation = 'Background' | 'Foreground' | 'Orphan';
 
 export type ItemAction =
   | { readonly do: 'delete'; readonly propagationPolicy: Propagation }

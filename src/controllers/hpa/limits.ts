@@ -17,7 +17,7 @@ export interface ScaleEvent {
   readonly atMs: number;
 }
 
-export interface LimitsObserved {
+interface LimitsObserved {
   readonly spec: V2HorizontalPodAutoscalerSpec;
   readonly current: number;
   readonly desired: number;
@@ -51,7 +51,7 @@ const DEFAULT_DOWN: typeof DEFAULT_UP = {
   policies: [{ type: 'Percent', value: 100, periodSeconds: 15 }],
 };
 
-export function rulesOf({ behavior }: V2HorizontalPodAutoscalerSpec) {
+function rulesOf({ behavior }: V2HorizontalPodAutoscalerSpec) {
   return {
     up: { ...DEFAULT_UP, ...given(behavior?.scaleUp) },
     down: { ...DEFAULT_DOWN, ...given(behavior?.scaleDown) },

@@ -18,7 +18,7 @@ import {
   totalReplicas,
 } from './replicas.js';
 
-export interface MetricsRequest {
+interface MetricsRequest {
   readonly client: Client;
   readonly namespace: string;
   /** Of the target's pods. */

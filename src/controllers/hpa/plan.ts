@@ -16,7 +16,7 @@ export type MetricResult =
   | { readonly replicas: number; readonly status: V2MetricStatus; readonly name: string }
   | { readonly error: string; readonly reason: string };
 
-export interface AutoscalerObserved {
+interface AutoscalerObserved {
   readonly autoscaler: Autoscaler;
   /** What the target wishes for now. */
   readonly specReplicas: number;
@@ -28,7 +28,7 @@ export interface AutoscalerObserved {
   readonly now: number;
 }
 
-export interface AutoscalerPlan {
+interface AutoscalerPlan {
   /** Undefined when the target stays as it is. */
   readonly scaleTo?: number;
   /** What the metrics asked for, before all limits; to be remembered. */

@@ -20,7 +20,7 @@ export interface HpaTimes {
   readonly initialReadinessDelayMs: number;
 }
 
-export interface PodGroups {
+interface PodGroups {
   readonly ready: readonly string[];
   readonly unready: readonly string[];
   readonly missing: readonly string[];
@@ -54,7 +54,7 @@ function isStarting(pod: Pod, { atMs, windowMs }: Measured, now: number, times: 
   return ready.status === 'False' && started + times.initialReadinessDelayMs > changed;
 }
 
-export interface PerPodWish {
+interface PerPodWish {
   readonly current: number;
   readonly groups: PodGroups;
   readonly measured: ReadonlyMap<string, Measured>;
@@ -132,7 +132,7 @@ export function sharedReplicas(wish: {
   return { replicas: Math.ceil(round(value / targetPerPod)), usage };
 }
 
-export function isTolerable(ratio: number, { up, down }: Tolerances): boolean {
+function isTolerable(ratio: number, { up, down }: Tolerances): boolean {
   return round(ratio) >= round(1 - down) && round(ratio) <= round(1 + up);
 }
 

@@ -28,7 +28,7 @@ export interface Accounts {
   readonly failJob?: string;
 }
 
-export interface CountObserved {
+interface CountObserved {
   readonly job: Job;
   readonly pods: readonly Pod[];
   /** The Job ends: what is still there is let go, and after a failure counted as failed. */

@@ -11,7 +11,7 @@ import type { Pod } from '../pods.js';
 import { parseIndexes } from './indexes.js';
 import type { Job } from './pods.js';
 
-export type FailureVerdict =
+type FailureVerdict =
   | { readonly action: 'Count' | 'Ignore' | 'FailIndex' }
   | { readonly action: 'FailJob'; readonly message: string };
 

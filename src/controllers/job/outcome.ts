@@ -31,7 +31,7 @@ export function writtenTarget({ status }: Job): Target | undefined {
   return undefined;
 }
 
-export interface OutcomeObserved {
+interface OutcomeObserved {
   readonly job: Job;
   readonly pods: readonly Pod[];
   readonly accounts: Accounts;
@@ -107,7 +107,7 @@ export function deadlineAt(job: Job): number | undefined {
   return start + activeDeadlineSeconds * 1000;
 }
 
-export interface ConditionWish {
+interface ConditionWish {
   readonly type: string;
   readonly status: 'True' | 'False';
   readonly reason: string;

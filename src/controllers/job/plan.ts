@@ -17,7 +17,7 @@ import {
 import { isSuspended, isTracked, type Job } from './pods.js';
 import { nextRetry, planWorkers, type Retry, type WorkersPlan } from './workers.js';
 
-export interface JobObserved {
+interface JobObserved {
   readonly job: Job;
   readonly pods: readonly Pod[];
   readonly retry: Retry;

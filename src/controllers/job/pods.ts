@@ -35,7 +35,7 @@ export function isFailed({ spec }: Job, pod: Pod): boolean {
   return true;
 }
 
-export interface IndexFailures {
+interface IndexFailures {
   readonly counted: number;
   readonly ignored: number;
 }
@@ -58,7 +58,7 @@ export function endOf(pod: Pod, now: number): number {
   return timeOf(pod.metadata.deletionTimestamp) ?? now;
 }
 
-export interface JobPodWish {
+interface JobPodWish {
   readonly index?: number;
   /** Of the index's earlier pods, when they are counted one index at a time. */
   readonly failures?: IndexFailures;

@@ -21,7 +21,7 @@ export interface Retry {
 
 export const NO_RETRY: Retry = { failures: 0, lastMs: 0, ignored: new Set() };
 
-export interface WorkersObserved {
+interface WorkersObserved {
   readonly job: Job;
   readonly pods: readonly Pod[];
   readonly accounts: Accounts;
@@ -63,7 +63,7 @@ export function planWorkers(observed: WorkersObserved): WorkersPlan {
   return { remove: [], ...nextIndexes(observed, missing) };
 }
 
-export function wantedActive(job: Job, { succeeded, failedIndexes }: Accounts, active: number): number {
+function wantedActive(job: Job, { succeeded, failedIndexes }: Accounts, active: number): number {
   if (isSuspended(job)) return 0;
   const { completions, parallelism = 1 } = job.spec;
   // A work queue: after the first success no more are begun.

@@ -39,7 +39,7 @@ export const namespaceController: Controller = {
   },
 };
 
-export function isEmptying({ metadata, spec }: Namespace): boolean {
+function isEmptying({ metadata, spec }: Namespace): boolean {
   return metadata.deletionTimestamp !== undefined && (spec.finalizers ?? []).includes(FINALIZER);
 }
 

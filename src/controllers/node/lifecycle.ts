@@ -29,7 +29,7 @@ import { EVICTION_RATES, type EvictionRates, Zones, zoneOf } from './zones.js';
 const LEASE_NAMESPACE = 'kube-node-lease';
 const BY_NODE = 'node';
 
-export interface NodeLifecycleOptions extends HealthLimits {
+interface NodeLifecycleOptions extends HealthLimits {
   readonly periodMs: number;
   readonly eviction: EvictionRates;
 }

@@ -82,7 +82,7 @@ function arrivalOf(pod: Pod): number {
   return timeOf(scheduled ?? pod.metadata.creationTimestamp) ?? 0;
 }
 
-export interface Stay {
+interface Stay {
   /** Stands for the time of taints that tell none. */
   readonly seenAt: number;
   /** When the pod came to the node. */

@@ -5,8 +5,8 @@ import { stampOf } from '../pods.js';
 import { type Node, nodeCondition } from './health.js';
 
 const PREFIX = 'node.kubernetes.io/';
-export const NOT_READY = `${PREFIX}not-ready`;
-export const UNREACHABLE = `${PREFIX}unreachable`;
+const NOT_READY = `${PREFIX}not-ready`;
+const UNREACHABLE = `${PREFIX}unreachable`;
 export const OUT_OF_SERVICE = `${PREFIX}out-of-service`;
 
 /** Condition, the status at which it counts, and its taint. */
@@ -23,7 +23,7 @@ const UNSCHEDULABLE = `${PREFIX}unschedulable`;
 const OWN_NO_SCHEDULE = new Set<string>([...BY_CONDITION.map(([, , key]) => key), UNSCHEDULABLE]);
 const OWN_NO_EXECUTE = new Set<string>([NOT_READY, UNREACHABLE]);
 
-export interface TaintWish {
+interface TaintWish {
   readonly node: Node;
   /** Whether pods may be driven off now: not when the whole cluster looks dead, nor faster than the rate allows. */
   readonly mayEvict: boolean;

@@ -2,7 +2,7 @@
 // Guarantees: when no node at all is ready nothing is evicted: then it is we who cannot see, not they who are dead.
 import { type Node, readiness } from './health.js';
 
-export type ZoneState = 'Normal' | 'PartialDisruption' | 'FullDisruption';
+type ZoneState = 'Normal' | 'PartialDisruption' | 'FullDisruption';
 
 export interface EvictionRates {
   /** Nodes a second on which eviction may begin. */

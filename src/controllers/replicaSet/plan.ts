@@ -8,7 +8,7 @@ import { rankForDeletion } from './rank.js';
 /** As in Kubernetes: a huge wish is met in several rounds. */
 const BURST = 500;
 
-export interface ReplicaSetObserved {
+interface ReplicaSetObserved {
   readonly set: Stored<V1ReplicaSet>;
   readonly pods: readonly Pod[];
   /** Pods of its siblings too (other ReplicaSets of its Deployment), for spreading deletions over nodes. */
@@ -16,7 +16,7 @@ export interface ReplicaSetObserved {
   readonly now: number;
 }
 
-export type ReplicaSetAction =
+type ReplicaSetAction =
   | { readonly do: 'createPods'; readonly count: number }
   | { readonly do: 'deletePods'; readonly pods: readonly Pod[] };
 

@@ -2,7 +2,7 @@
 // Guarantees: a total order, the same for the same pods and clock; the least useful pod comes first.
 import { isReady, type Pod, readySince, timeOf } from '../pods.js';
 
-export interface RankOptions {
+interface RankOptions {
   readonly now: number;
   /** How many pods of the same family stand on a node: doubled-up pods go first. */
   podsOnNode(nodeName: string): number;

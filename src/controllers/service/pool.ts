@@ -17,7 +17,7 @@ export const wantsBalancer = ({ spec, metadata }: Service): boolean =>
 export const addressesOf = ({ status }: Service): readonly string[] =>
   (status?.loadBalancer?.ingress ?? []).flatMap(({ ip }) => (ip === undefined ? [] : [ip]));
 
-export type PoolPlan =
+type PoolPlan =
   | { readonly do: 'nothing' }
   | { readonly do: 'set'; readonly addresses: readonly string[] }
   | { readonly do: 'wait'; readonly message: string };

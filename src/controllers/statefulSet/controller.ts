@@ -31,7 +31,7 @@ import { ordinalOf, revisionNameOf, type StatefulSet } from './identity.js';
 import { planStatefulSet, type StatefulSetObserved, type Template } from './plan.js';
 import { nextAvailableInMs, statefulSetStatus } from './status.js';
 
-export interface Parts extends PodOwners<V1StatefulSet> {
+interface Parts extends PodOwners<V1StatefulSet> {
   readonly claims: Informer<V1PersistentVolumeClaim>;
   readonly revisions: Informer<V1ControllerRevision>;
   readonly writes: Writes;

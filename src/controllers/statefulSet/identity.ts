@@ -31,11 +31,11 @@ export function ordinalOf({ metadata }: StatefulSet, name: string): number | und
   return /^(0|[1-9][0-9]{0,8})$/.test(text) ? Number(text) : undefined;
 }
 
-export function claimName({ metadata }: StatefulSet, template: string, ordinal: number): string {
+function claimName({ metadata }: StatefulSet, template: string, ordinal: number): string {
   return `${template}-${metadata.name}-${ordinal}`;
 }
 
-export interface PodWish {
+interface PodWish {
   readonly set: StatefulSet;
   readonly ordinal: number;
   /** The name of the revision, and its template. */

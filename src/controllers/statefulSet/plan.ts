@@ -28,7 +28,7 @@ interface Slot {
   readonly pod: Pod | undefined;
 }
 
-export interface Slots {
+interface Slots {
   /** One for each wished ordinal, ascending. */
   readonly wished: readonly Slot[];
   /** Pods outside the range, the highest first. */
@@ -138,7 +138,7 @@ function planUpdate({ wished }: Slots, observed: StatefulSetObserved): StatefulS
 }
 
 /** Running, ready for as long as asked, and staying. */
-export function isHealthy(pod: Pod, { set, now }: Pick<StatefulSetObserved, 'set' | 'now'>): boolean {
+function isHealthy(pod: Pod, { set, now }: Pick<StatefulSetObserved, 'set' | 'now'>): boolean {
   if (isTerminating(pod) || pod.status?.phase !== 'Running') return false;
   return (availableAt(pod, set.spec.minReadySeconds ?? 0) ?? Infinity) <= now;
 }

@@ -9,7 +9,7 @@ import { controllerReference } from '../claim.js';
 import type { Pod } from '../pods.js';
 import type { PersistentVolumeClaim, StatefulSet } from './identity.js';
 
-export interface ClaimObserved {
+interface ClaimObserved {
   readonly set: StatefulSet;
   readonly claim: PersistentVolumeClaim;
   /** The pod that mounts it, if it is there. */

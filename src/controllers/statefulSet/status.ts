@@ -5,7 +5,7 @@ import { availableAt, isReady, isTerminating, type Pod } from '../pods.js';
 import { replicasOf, revisionNameOf } from './identity.js';
 import type { StatefulSetObserved } from './plan.js';
 
-export interface StatefulSetSeen extends StatefulSetObserved {
+interface StatefulSetSeen extends StatefulSetObserved {
   readonly actedOn: boolean;
 }
 

@@ -11,7 +11,7 @@ import { isFinished, isTerminating, type Pod } from '../pods.js';
 
 const NAME = 'ephemeral-volume-controller';
 
-export interface EphemeralPlan {
+interface EphemeralPlan {
   readonly create: readonly V1PersistentVolumeClaim[];
   /** Names of claims that are in the way. */
   readonly foreign: readonly string[];

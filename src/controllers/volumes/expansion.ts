@@ -36,13 +36,13 @@ export const volumeExpander: Controller = {
   },
 };
 
-export interface ExpansionObserved {
+interface ExpansionObserved {
   readonly claim: Claim;
   readonly volume: Volume;
   readonly storageClass: StorageClass | undefined;
 }
 
-export type ExpansionAction =
+type ExpansionAction =
   | { readonly do: 'nothing' }
   | { readonly do: 'grow'; readonly storage: string }
   /** The one who made it must make it larger. */

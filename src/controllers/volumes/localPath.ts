@@ -32,9 +32,9 @@ export function defaultStorageClass(): V1StorageClass {
 }
 
 /** By the claim's uid, so that trying again makes the same one. */
-export const volumeName = ({ metadata }: Claim): string => `pvc-${metadata.uid}`;
+const volumeName = ({ metadata }: Claim): string => `pvc-${metadata.uid}`;
 
-export interface LocalVolumeWish {
+interface LocalVolumeWish {
   readonly claim: Claim;
   readonly storageClass: StorageClass;
   readonly node: string;

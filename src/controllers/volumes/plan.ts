@@ -12,7 +12,7 @@ import {
   waitsForConsumer,
 } from './match.js';
 
-export interface ClaimObserved {
+interface ClaimObserved {
   readonly claim: Claim;
   /** The volume that the claim names, if it names one and it is there. */
   readonly named: Volume | undefined;
@@ -98,7 +98,7 @@ function planUnbound({ claim, volumes, storageClass, hasConsumer }: ClaimObserve
   return { do: 'provision', storageClass, node };
 }
 
-export interface VolumeObserved {
+interface VolumeObserved {
   readonly volume: Volume;
   /** The claim that its claimRef names, whatever its uid. */
   readonly claim: Claim | undefined;
@@ -106,7 +106,7 @@ export interface VolumeObserved {
   readonly ownProvisioner: string | undefined;
 }
 
-export type VolumeAction =
+type VolumeAction =
   | { readonly do: 'nothing' }
   | {
       readonly do: 'setPhase';

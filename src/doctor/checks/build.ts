@@ -2,7 +2,7 @@
 // Guarantees: rows of one kind get their remedy and judgement in the same words.
 import { type Answer, type Check, type FileProbe, type KernelProbe, type Need, present } from '../check.js';
 
-export interface FeatureRow {
+interface FeatureRow {
   readonly id: string;
   readonly title: string;
   readonly need: Need;

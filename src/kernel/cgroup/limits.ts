@@ -3,7 +3,7 @@
 import { KernelError } from '../error.js';
 import type { CgroupResources } from './port.js';
 
-export interface Write {
+interface Write {
   readonly controller: 'cpu' | 'memory' | 'pids' | 'hugetlb';
   readonly file: string;
   readonly text: string;
@@ -11,8 +11,8 @@ export interface Write {
   readonly isOptional?: boolean;
 }
 
-export const MIN_SHARES = 2;
-export const MAX_SHARES = 262_144;
+const MIN_SHARES = 2;
+const MAX_SHARES = 262_144;
 const MAX_WEIGHT = 10_000;
 const DEFAULT_PERIOD_US = 100_000;
 

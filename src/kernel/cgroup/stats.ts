@@ -53,7 +53,7 @@ export interface CgroupStats {
   readonly txDropped?: number;
 }
 
-export interface StatsRequest {
+interface StatsRequest {
   readonly group: string;
   readonly network?: boolean;
 }
@@ -81,7 +81,7 @@ export async function openCgroupStats(): Promise<CgroupStatsPort> {
   };
 }
 
-export function mountsOf(hierarchies: readonly Hierarchy[]) {
+function mountsOf(hierarchies: readonly Hierarchy[]) {
   const version = versionOf(hierarchies);
   if (version === undefined) throw KernelError.invalid('no control groups are mounted on this machine');
   const at = (controller: string) =>

@@ -34,7 +34,7 @@ export const protocolNumber = (protocol: FlowProtocol): number =>
   typeof protocol === 'number' ? protocol : (NUMBERS[protocol] ?? -1);
 
 /** The protocol by name where it has one, as the kernel's flows are listed. */
-export const protocolName = (protocol: FlowProtocol): FlowProtocol => {
+const protocolName = (protocol: FlowProtocol): FlowProtocol => {
   const number = protocolNumber(protocol);
   return (
     (Object.keys(NUMBERS).find((name) => NUMBERS[name] === number) as FlowProtocol | undefined) ?? number
@@ -45,10 +45,10 @@ export const familyOf = (address: string): FlowFamily | undefined =>
   isIPv4(address) ? 'inet' : isIPv6(address) ? 'inet6' : undefined;
 
 /** The address as the kernel writes it. */
-export const canonical = (address: string): string =>
+const canonical = (address: string): string =>
   new SocketAddress({ address, family: isIPv4(address) ? 'ipv4' : 'ipv6' }).address;
 
-export function inverse(tuple: FlowTuple, protocol: number): FlowTuple {
+function inverse(tuple: FlowTuple, protocol: number): FlowTuple {
   const { source, destination, sourcePort, destinationPort, icmpType, zone: _, ...rest } = tuple;
   return {
     ...rest,

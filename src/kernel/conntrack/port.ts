@@ -21,7 +21,7 @@ export interface FlowTuple {
 }
 
 /** As nft's `ct status` spells them. */
-export type FlowStatus =
+type FlowStatus =
   | 'expected'
   | 'seen-reply'
   | 'assured'
@@ -39,7 +39,7 @@ export type FlowStatus =
   | 'offload'
   | 'hw-offload';
 
-export type TcpState =
+type TcpState =
   | 'NONE'
   | 'SYN_SENT'
   | 'SYN_RECV'
@@ -51,7 +51,7 @@ export type TcpState =
   | 'CLOSE'
   | 'SYN_SENT2';
 
-export type SctpState =
+type SctpState =
   | 'NONE'
   | 'CLOSED'
   | 'COOKIE_WAIT'

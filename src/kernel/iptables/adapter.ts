@@ -22,7 +22,7 @@ import type {
   TableName,
 } from './port.js';
 
-export interface IptablesOptions {
+interface IptablesOptions {
   readonly family: IptablesFamily;
   /** Chosen by what the machine holds if left out; see detectBackend. */
   readonly backend?: IptablesBackend;

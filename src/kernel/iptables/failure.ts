@@ -2,7 +2,7 @@
 // Guarantees: whichever back end spoke, the index is that of the caller's line, where the tool told one at all.
 import { type Failure, KernelError } from '../error.js';
 
-export interface ToolFailure {
+interface ToolFailure {
   /** "iptables-nft-restore" */
   readonly tool: string;
   readonly stderr: string;

@@ -5,7 +5,7 @@ import type { Chain, TableName } from './port.js';
 /** What the tool prints before it names the line. */
 export class Refused extends Error {}
 
-export interface ModelChain {
+interface ModelChain {
   readonly name: string;
   policy: string | null;
   packets: number;

@@ -1,7 +1,7 @@
 // IP virtual server, the kernel's own load balancer: the port that rooms above import.
 // Guarantees: words and defaults are ipvsadm(8)'s, save that destinations are masqueraded unless they say otherwise.
 
-export type IpvsProtocol = 'tcp' | 'udp' | 'sctp';
+type IpvsProtocol = 'tcp' | 'udp' | 'sctp';
 export type IpvsFamily = 'inet' | 'inet6';
 
 /** What tells one service from another. */
@@ -11,7 +11,7 @@ export type IpvsServiceKey =
   | { readonly fwmark: number; readonly family?: IpvsFamily };
 
 /** flag-1 to flag-3 are the bits of schedulers that have no words for them. */
-export type IpvsFlag =
+type IpvsFlag =
   | 'ops'
   | 'sh-fallback'
   | 'sh-port'
@@ -38,7 +38,7 @@ export interface IpvsDestinationKey {
   readonly port: number;
 }
 
-export interface IpvsDestinationOptions {
+interface IpvsDestinationOptions {
   /** masq when left out. */
   readonly forward?: 'masq' | 'tunnel' | 'route' | 'local';
   /** 1 when left out; 0 takes no new connections. */

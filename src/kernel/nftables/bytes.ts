@@ -8,7 +8,7 @@ export const bigEndian = (value: number | bigint, length: number): Hex =>
   value.toString(16).padStart(2 * length, '0');
 
 /** The same bytes backwards: numbers such as marks lie in registers as the (little-endian) host has them. */
-export const reversed = (hex: Hex): Hex => (hex.match(/../g) ?? []).reverse().join('');
+const reversed = (hex: Hex): Hex => (hex.match(/../g) ?? []).reverse().join('');
 
 export const hostOrder = (value: number, length = 4): Hex => reversed(bigEndian(value, length));
 

@@ -26,10 +26,10 @@ interface PayloadPlace {
 }
 
 /** Loads bytes of the packet. */
-export type PayloadLoad = PayloadPlace & { readonly dreg: Register };
+type PayloadLoad = PayloadPlace & { readonly dreg: Register };
 
 /** Writes bytes of the packet, and mends the checksum at `checksumOffset` of the same header. */
-export type PayloadWrite = PayloadPlace & {
+type PayloadWrite = PayloadPlace & {
   readonly sreg: Register;
   readonly checksum?: 'inet' | 'sctp';
   readonly checksumOffset?: number;
@@ -37,7 +37,7 @@ export type PayloadWrite = PayloadPlace & {
   readonly checksumFlags?: readonly 'pseudoheader'[];
 };
 
-export type MetaKey =
+type MetaKey =
   | 'len'
   | 'protocol'
   | 'priority'
@@ -74,7 +74,7 @@ export type MetaKey =
   | 'sdif'
   | 'sdifname';
 
-export type CtKey =
+type CtKey =
   | 'state'
   | 'direction'
   | 'status'

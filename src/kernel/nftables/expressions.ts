@@ -6,7 +6,7 @@ import type { Expression, FibFlag, Hex, NatFlag, Register, Verdict } from './exp
 
 /** Part of a rule: one or more expressions. */
 export type Part = readonly Expression[];
-export type Comparison = 'eq' | 'neq' | 'lt' | 'lte' | 'gt' | 'gte';
+type Comparison = 'eq' | 'neq' | 'lt' | 'lte' | 'gt' | 'gte';
 
 /** The expressions of a rule. */
 export const rule = (...parts: readonly Part[]): Expression[] => parts.flat();
@@ -46,7 +46,7 @@ const FIELDS = {
   'ct original ip6 daddr': ct('ip6 daddr', 16),
   'ct original proto-dst': ct('proto-dst', 2),
 } as const;
-export type Field = keyof typeof FIELDS;
+type Field = keyof typeof FIELDS;
 
 /** The register at that many four-byte steps behind register 1, as the kernel tells it back. */
 const registerAt = (step: number): Register => (step % 4 === 0 ? 1 + step / 4 : 8 + step);
@@ -97,7 +97,7 @@ export const ip6Saddr = (text: string, op: 'eq' | 'neq' = 'eq') => address('ip6 
 export const ip6Daddr = (text: string, op: 'eq' | 'neq' = 'eq') => address('ip6 daddr', text, op);
 
 const PROTOCOLS = { icmp: 1, tcp: 6, udp: 17, icmpv6: 58, sctp: 132 } as const;
-export type Protocol = keyof typeof PROTOCOLS;
+type Protocol = keyof typeof PROTOCOLS;
 
 export const l4proto = (protocol: Protocol, op: 'eq' | 'neq' = 'eq') =>
   match('meta l4proto', bigEndian(PROTOCOLS[protocol], 1), op);
@@ -141,7 +141,7 @@ export const flipMarkBits = (bits: number): Part => [
 ];
 
 const CT_STATES = { invalid: 1, established: 2, related: 4, new: 8, untracked: 64 } as const;
-export type CtState = keyof typeof CT_STATES;
+type CtState = keyof typeof CT_STATES;
 
 /** The connection is in one of these states. */
 export const ctState = (...states: readonly CtState[]): Part => [
@@ -175,7 +175,7 @@ export const fibType = (
 // ---- sets and maps -------------------------------------------------------------------------------------------------
 
 /** A set by name, or the id of an anonymous one in the same batch. */
-export type SetRef = string | { readonly set: string; readonly setId: number };
+type SetRef = string | { readonly set: string; readonly setId: number };
 const setRef = (ref: SetRef) => (typeof ref === 'string' ? { set: ref } : ref);
 
 /** Goes on if the fields' values are in the set. */

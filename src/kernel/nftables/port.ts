@@ -32,7 +32,7 @@ export interface Table {
   readonly comment?: string;
 }
 
-export type Hook = 'prerouting' | 'input' | 'forward' | 'output' | 'postrouting' | 'ingress' | 'egress';
+type Hook = 'prerouting' | 'input' | 'forward' | 'output' | 'postrouting' | 'ingress' | 'egress';
 
 /** What makes a chain a base chain. */
 export interface BaseChain {
@@ -59,7 +59,7 @@ export interface Rule {
   readonly comment?: string;
 }
 
-export type SetFlag = 'anonymous' | 'constant' | 'interval' | 'timeout' | 'dynamic';
+type SetFlag = 'anonymous' | 'constant' | 'interval' | 'timeout' | 'dynamic';
 
 /** A set; with `mapType` a map, with mapType ['verdict'] a verdict map. */
 export interface NftSet {
@@ -94,7 +94,7 @@ export interface SetElement {
 }
 
 /** What elements need to be told of their set. */
-export type ElementsOf = Pick<NftSet, 'family' | 'table' | 'type' | 'mapType' | 'flags'> & {
+type ElementsOf = Pick<NftSet, 'family' | 'table' | 'type' | 'mapType' | 'flags'> & {
   readonly set: string;
   /** For an anonymous set made in the same batch. */
   readonly setId?: number;

@@ -18,7 +18,7 @@ export interface ChangedPod {
   readonly events: readonly PodLifecycleEvent[];
 }
 
-export interface Relist {
+interface Relist {
   /** In the order of their uids. */
   readonly changed: readonly ChangedPod[];
   /** Call it when the events are delivered. Without it the next relist finds them again; one that a later relist replaced does nothing. */

@@ -2,7 +2,7 @@
 // Guarantees: the bytes that the native reader refuses are refused here, with the same code.
 import { KernelError } from '../error.js';
 
-export type Field = { readonly number: number; readonly value: number | Uint8Array };
+type Field = { readonly number: number; readonly value: number | Uint8Array };
 
 export function refuse(why: string): never {
   const operation = 'read list response';

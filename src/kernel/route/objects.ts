@@ -6,7 +6,7 @@ export type LinkRef = string | number;
 
 export type LinkType = 'veth' | 'bridge' | 'vxlan' | 'macvlan' | 'ifb' | 'dummy' | (string & {});
 
-export interface BridgeOptions {
+interface BridgeOptions {
   /** Hundredths of a second, as the kernel counts them; so are helloTime, maxAge and ageingTime. */
   readonly forwardDelay?: number;
   readonly helloTime?: number;
@@ -28,7 +28,7 @@ export interface BridgeOptions {
 }
 
 /** How a bridge treats one of its ports. */
-export interface BridgePort {
+interface BridgePort {
   readonly state?: 'disabled' | 'listening' | 'learning' | 'forwarding' | 'blocking';
   readonly priority?: number;
   readonly cost?: number;
@@ -44,7 +44,7 @@ export interface BridgePort {
   readonly neighSuppress?: boolean;
 }
 
-export interface VxlanOptions {
+interface VxlanOptions {
   readonly vni?: number;
   readonly dev?: LinkRef;
   readonly local?: string;
@@ -67,12 +67,12 @@ export interface VxlanOptions {
   readonly gbp?: boolean;
 }
 
-export interface MacvlanOptions {
+interface MacvlanOptions {
   readonly mode?: 'private' | 'vepa' | 'bridge' | 'passthru' | 'source';
   readonly flags?: number;
 }
 
-export interface LinkStatistics {
+interface LinkStatistics {
   readonly rxPackets: number;
   readonly txPackets: number;
   readonly rxBytes: number;
@@ -120,9 +120,9 @@ export interface Link extends LinkFields {
   readonly statistics?: LinkStatistics;
 }
 
-export type Scope = 'global' | 'site' | 'link' | 'host' | 'nowhere' | number;
+type Scope = 'global' | 'site' | 'link' | 'host' | 'nowhere' | number;
 
-export type AddressFlag =
+type AddressFlag =
   | 'secondary'
   | 'nodad'
   | 'optimistic'
@@ -155,7 +155,7 @@ export interface Address extends AddressFields {
   readonly address: string;
 }
 
-export interface NextHop {
+interface NextHop {
   readonly gateway?: string;
   readonly dev?: LinkRef;
   /** 1 to 256; 1 by default. */
@@ -163,7 +163,7 @@ export interface NextHop {
   readonly onlink?: boolean;
 }
 
-export interface RouteMetrics {
+interface RouteMetrics {
   readonly mtu?: number;
   readonly advmss?: number;
   readonly window?: number;
@@ -238,7 +238,7 @@ export interface Rule extends RuleFields {
   readonly priority: number;
 }
 
-export type NeighbourFlag =
+type NeighbourFlag =
   | 'use'
   | 'self'
   | 'master'

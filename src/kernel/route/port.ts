@@ -26,7 +26,7 @@ import type {
 } from './objects.js';
 
 /** The other end of a veth pair, made in the same step. It starts down; bring it up in its own namespace. */
-export interface VethPeer {
+interface VethPeer {
   readonly name?: string;
   readonly index?: number;
   readonly mtu?: number;

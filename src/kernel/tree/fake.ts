@@ -3,7 +3,7 @@
 import { KernelError } from '../error.js';
 import type { TreeOwned, TreeOwnership, TreePort, TreeUse } from './port.js';
 
-export interface FakeEntry {
+interface FakeEntry {
   readonly kind: 'file' | 'directory' | 'link';
   mode: number;
   gid: number;

@@ -12,7 +12,7 @@ import { openClient } from '../../client/typedClient.js';
 import { renewCertificate } from './certificateManager.js';
 import type { CertificateStore } from './certificateStore.js';
 
-export interface BootstrapOptions {
+interface BootstrapOptions {
   readonly kubeconfig: string;
   readonly bootstrapKubeconfig: string;
   readonly store: CertificateStore;

@@ -13,7 +13,7 @@ import type { CertificateStore } from './certificateStore.js';
 const LONGEST_SLEEP_MS = 60 * 60 * 1000;
 const RETRY = { firstMs: 1_000, longestMs: 5 * 60 * 1000 };
 
-export interface CertificateManagerOptions {
+interface CertificateManagerOptions {
   readonly client: Client;
   readonly store: CertificateStore;
   readonly wish: () => CertificateWish;

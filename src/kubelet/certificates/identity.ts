@@ -14,7 +14,7 @@ import type { CertificatePair } from './certificateRequest.js';
 import { CertificateStore } from './certificateStore.js';
 import { makeRotatingTransport } from './rotatingTransport.js';
 
-export interface IdentityOptions {
+interface IdentityOptions {
   readonly kubeconfig: string;
   readonly bootstrapKubeconfig?: string | undefined;
   readonly settings: {
@@ -25,7 +25,7 @@ export interface IdentityOptions {
   readonly log: Log;
 }
 
-export interface Identity {
+interface Identity {
   readonly client: Client;
   /** What is on disk of the issued serving certificate: empty before the first. Undefined when none is asked for. */
   serving(): Promise<Partial<CertificatePair> | undefined>;

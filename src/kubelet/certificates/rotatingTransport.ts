@@ -2,7 +2,7 @@
 // Guarantees: after an exchange no request and no watch goes on with the old certificate; who watched connects again.
 import type { Transport } from '../../client/transport.js';
 
-export interface RotatingTransport extends Transport {
+interface RotatingTransport extends Transport {
   exchange(next: Transport): void;
 }
 

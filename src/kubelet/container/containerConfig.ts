@@ -8,7 +8,7 @@ import type { Pod } from '../ports.js';
 import { containerResources, type MachineLimits } from '../resources.js';
 import { containerSecurity } from './security.js';
 
-export interface ContainerParts {
+interface ContainerParts {
   readonly pod: Pod;
   readonly container: V1Container;
   /** Runs before this one. */

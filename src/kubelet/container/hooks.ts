@@ -9,7 +9,7 @@ import { urlHost } from '../probes/dial.js';
 import { fetchPage, type HttpTarget } from '../probes/http.js';
 import { portOf } from '../probes/run.js';
 
-export interface HookTarget {
+interface HookTarget {
   readonly pod: Pod;
   readonly container: V1Container;
   readonly containerId: string;

@@ -13,21 +13,21 @@ import type { Pod, ProbeKind } from '../ports.js';
 import { livingContainers, type RuntimePod, readySandbox, sandboxIps } from '../runtime/runtimePod.js';
 import { runHook } from './hooks.js';
 
-export interface KillerOptions {
+interface KillerOptions {
   readonly runtime: RuntimeService;
   readonly events: EventSink;
   readonly log: Log;
   readonly now: () => number;
 }
 
-export interface KillOptions {
+interface KillOptions {
   /** Instead of the pod's own grace period. */
   readonly graceSeconds?: number | undefined;
   readonly message?: string | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 
-export interface ContainerKillOptions extends KillOptions {
+interface ContainerKillOptions extends KillOptions {
   readonly probe?: ProbeKind | undefined;
   /** Before TERM it waits for this, but not beyond its grace period. */
   readonly turn?: Promise<unknown> | undefined;

@@ -7,7 +7,7 @@ import type { Pod } from '../ports.js';
 import { type MachineLimits, sandboxResources } from '../resources.js';
 import { sandboxSecurity } from './security.js';
 
-export interface SandboxSurroundings {
+interface SandboxSurroundings {
   readonly attempt: number;
   readonly podLogsDir: string;
   /** Empty when pods have no control group of their own. */

@@ -18,7 +18,7 @@ import { containerConfig } from './containerConfig.js';
 import { runHook } from './hooks.js';
 import type { Killer } from './killer.js';
 
-export interface StarterOptions {
+interface StarterOptions {
   readonly runtime: RuntimeService;
   readonly images: ImagePuller;
   readonly environment: ContainerEnvironment;

@@ -11,7 +11,7 @@ import { isMissing, podDir } from '../volumes/files.js';
 const LENGTH = 65_536;
 const FILE = 'userns';
 
-export interface UserNamespacesOptions {
+interface UserNamespacesOptions {
   readonly rootDir: string;
   readonly maxPods: number;
   /** Pods that have a directory. */

@@ -16,7 +16,7 @@ import { containerVariables } from './variables.js';
 /** What Kubernetes takes of a file of variables. */
 const MAX_ENV_FILE = 64 * 1024;
 
-export interface ContainerEnvironmentOptions {
+interface ContainerEnvironmentOptions {
   readonly rootDir: string;
   readonly clusterDomain: string;
   /** Shared with the volumes, so that one pod asks once. */

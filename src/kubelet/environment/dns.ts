@@ -3,13 +3,13 @@
 import type { V1PodDNSConfig, V1PodDNSConfigOption } from '../../api/gen/types.js';
 import type { Pod } from '../ports.js';
 
-export interface ResolverSettings {
+interface ResolverSettings {
   readonly servers: readonly string[];
   readonly searches: readonly string[];
   readonly options: readonly string[];
 }
 
-export interface ClusterDns {
+interface ClusterDns {
   readonly servers: readonly string[];
   /** Such as `cluster.local`; empty for none. */
   readonly domain: string;

@@ -2,7 +2,7 @@
 // Guarantees: an unknown name stays as it was written, `$$` is one dollar, and nothing is expanded twice.
 
 /** Answers the value of a name, or undefined to leave the reference as written. */
-export type Lookup = (name: string) => string | undefined;
+type Lookup = (name: string) => string | undefined;
 
 export function expand(text: string, lookup: Lookup): string {
   let out = '';

@@ -44,7 +44,7 @@ export function fieldValue(pod: Pod, fieldPath: string, { podIps, hostIps }: Add
 }
 
 /** One `key="value"` a line, sorted, the value quoted as Go quotes it. */
-export function mapText(map: Readonly<Record<string, string>> = {}): string {
+function mapText(map: Readonly<Record<string, string>> = {}): string {
   return Object.keys(map)
     .sort()
     .map((key) => `${key}=${JSON.stringify(map[key] ?? '')}`)

@@ -19,7 +19,7 @@ const PROPAGATION = {
 } as const;
 const HOSTS = '/etc/hosts';
 
-export interface MountRequest extends ContainerSurroundings {
+interface MountRequest extends ContainerSurroundings {
   readonly rootDir: string;
   readonly clusterDomain: string;
   readonly attempt: number;
@@ -51,7 +51,7 @@ export async function containerMounts(request: MountRequest): Promise<readonly M
 }
 
 /** Where a run of a container leaves its termination message. */
-export function terminationLogPath(options: {
+function terminationLogPath(options: {
   readonly rootDir: string;
   readonly podUid: string;
   readonly containerName: string;

@@ -9,7 +9,7 @@ import { expand, lookupIn } from './expansion.js';
 import { type Addresses, fieldValue } from './fields.js';
 import { containerResource, type Resources, resourceValue } from './resourceField.js';
 
-export interface VariableSources {
+interface VariableSources {
   readonly objects: PodObjects;
   readonly services: ReadonlyMap<string, string>;
   readonly addresses: Addresses;

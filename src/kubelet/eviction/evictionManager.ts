@@ -21,7 +21,7 @@ import {
   thresholdsOf,
 } from './thresholds.js';
 
-export interface EvictionOptions {
+interface EvictionOptions {
   readonly config: KubeletConfig;
   readonly sample: () => Promise<NodeSample>;
   /** One that is taken anew, with what each pod has on disk. */
@@ -166,7 +166,7 @@ export class EvictionManager {
   }
 }
 
-export function observationsOf(sample: NodeSample): Observations {
+function observationsOf(sample: NodeSample): Observations {
   const { fs, imageFs, usage, memoryTotalBytes, pidsUsed, pidsMax } = sample;
   const disk = (one: NodeSample['fs']) => ({
     diskAvailableBytes: one.availableBytes,

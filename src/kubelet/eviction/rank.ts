@@ -13,7 +13,7 @@ const CRITICAL = 2_000_000_000;
 export const isCritical = (pod: Pod) =>
   isStatic(pod) || isMirror(pod) || (pod.spec.priority ?? 0) >= CRITICAL;
 
-export interface Candidate {
+interface Candidate {
   readonly pod: Pod;
   /** Absent while nothing was measured: it is then taken to use nothing. */
   readonly sample: PodSample | undefined;

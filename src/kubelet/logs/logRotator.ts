@@ -13,7 +13,7 @@ import type { KubeletConfig } from '../config.js';
 import { isMissing } from '../volumes/files.js';
 import { planRotation, rotatedName } from './rotation.js';
 
-export interface LogRotatorOptions {
+interface LogRotatorOptions {
   readonly config: Pick<
     KubeletConfig,
     'podLogsDir' | 'containerLogMaxBytes' | 'containerLogMaxFiles' | 'containerLogMonitorIntervalMs'

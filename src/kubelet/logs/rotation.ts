@@ -1,7 +1,7 @@
 // What to do with the log files of one container when its log has grown: pure plan.
 // Guarantees: never more than `maxFiles` files stay; what a crash left half done is cleaned or finished.
 
-export interface RotationPlan {
+interface RotationPlan {
   /** Files of half-done work, of logs that exist compressed as well, and the oldest beyond the limit. */
   readonly remove: readonly string[];
   readonly compress: readonly string[];

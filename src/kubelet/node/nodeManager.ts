@@ -16,7 +16,7 @@ import { apiMicroTime } from '../status/time.js';
 import { type NodeEvent, nodeEvents, schedulingEvents } from './nodeEvents.js';
 import { withExtended } from './nodeStatus.js';
 
-export interface NodeManagerOptions {
+interface NodeManagerOptions {
   readonly client: Client;
   readonly config: KubeletConfig;
   readonly log: Log;
@@ -230,7 +230,7 @@ export function sameStatus(current: V1NodeStatus, wanted: V1NodeStatus): boolean
 }
 
 /** Addresses would be merged by type, and a node of two families has two of one type: the list is replaced. */
-export function patchOf(wanted: V1NodeStatus): object {
+function patchOf(wanted: V1NodeStatus): object {
   return { status: { ...wanted, addresses: [...(wanted.addresses ?? []), { $patch: 'replace' }] } };
 }
 

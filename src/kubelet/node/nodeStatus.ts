@@ -122,7 +122,7 @@ export function withExtended(wanted: V1NodeStatus, current: V1NodeStatus): V1Nod
   };
 }
 
-export function capacityOf(config: KubeletConfig, machine: MachineFacts): Record<string, string> {
+function capacityOf(config: KubeletConfig, machine: MachineFacts): Record<string, string> {
   return {
     cpu: String(machine.cpus),
     'ephemeral-storage': `${Math.floor(machine.ephemeralBytes / 1024)}Ki`,
@@ -180,7 +180,7 @@ function imagesOf(images: readonly Image[]): V1ContainerImage[] {
 
 type Verdict = Pick<V1NodeCondition, 'type' | 'status' | 'reason' | 'message'>;
 
-export function nodeConditions(facts: NodeFactsFull): V1NodeCondition[] {
+function nodeConditions(facts: NodeFactsFull): V1NodeCondition[] {
   const { hasPressure, previous, now } = facts;
   const verdicts: Verdict[] = [
     pressed('MemoryPressure', hasPressure('MemoryPressure'), {

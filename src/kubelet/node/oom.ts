@@ -8,7 +8,7 @@ export interface OomKill {
   readonly group: string;
 }
 
-export interface KernelRecord {
+interface KernelRecord {
   /** Microseconds since the machine started. */
   readonly atUs: number;
   readonly text: string;

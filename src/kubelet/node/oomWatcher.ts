@@ -10,7 +10,7 @@ import { type OomKill, parseOomKill, parseRecord } from './oom.js';
 const PERIOD_MS = 5_000;
 const RECORD_BYTES = 8192;
 
-export interface OomWatcherOptions {
+interface OomWatcherOptions {
   readonly killed: (kill: OomKill) => void;
   readonly log: Log;
   readonly file?: string;

@@ -19,7 +19,7 @@ export interface HttpTarget {
   readonly headers: readonly V1HTTPHeader[];
 }
 
-export interface HttpProbe extends HttpTarget {
+interface HttpProbe extends HttpTarget {
   readonly timeoutMs: number;
 }
 

@@ -9,7 +9,7 @@ import { timingOf } from './result.js';
 import { type Exec, type ProbeTarget, runProbe } from './run.js';
 import { bareId, type Clock, ProbeWorker } from './worker.js';
 
-export interface ProbeEvent {
+interface ProbeEvent {
   readonly type: 'Warning';
   readonly reason: 'Unhealthy' | 'ProbeWarning';
   readonly message: string;
@@ -17,7 +17,7 @@ export interface ProbeEvent {
   readonly fieldPath: string;
 }
 
-export interface ProbesOptions {
+interface ProbesOptions {
   readonly exec: Exec;
   readonly clock?: Clock;
   /** A result has changed: the pod wants to be looked at. */
@@ -35,13 +35,13 @@ export interface ProbesOptions {
 }
 
 /** Besides the port's answer, the grace period that the failed probe names for this restart. */
-export interface ProbeFailure {
+interface ProbeFailure {
   readonly kind: ProbeKind;
   readonly message: string;
   readonly terminationGracePeriodSeconds?: number;
 }
 
-export interface ContainerProbes extends Probes {
+interface ContainerProbes extends Probes {
   hasFailed(podUid: string, containerId: string): ProbeFailure | undefined;
   /** Stops all probes. */
   stop(): void;

@@ -19,7 +19,7 @@ export interface ProbeRecord {
   readonly inRow: number;
 }
 
-export interface Timing {
+interface Timing {
   readonly initialDelayMs: number;
   readonly periodMs: number;
   readonly timeoutMs: number;

@@ -12,7 +12,7 @@ export interface Clock {
   after(delayMs: number, call: () => void): () => void;
 }
 
-export interface WorkerOptions {
+interface WorkerOptions {
   readonly kind: ProbeKind;
   readonly container: V1Container;
   readonly probe: V1Probe;
@@ -27,7 +27,7 @@ export interface WorkerOptions {
 }
 
 /** What the worker knows of the container at this moment. */
-export interface Observed {
+interface Observed {
   readonly status: V1ContainerStatus | undefined;
   readonly podIp: string | undefined;
   /** What the API still says of this container: after a restart of the kubelet, the last word there was. */

@@ -9,7 +9,7 @@ import type { Pod } from '../ports.js';
 import { containerResources, type MachineLimits, podCgroup, podCgroupResources } from '../resources.js';
 import { type ResourcesByName, withResources } from './amounts.js';
 
-export interface ActuatorOptions {
+interface ActuatorOptions {
   readonly config: KubeletConfig;
   readonly runtime: RuntimeService;
   readonly cgroups: CgroupPort | undefined;
@@ -18,7 +18,7 @@ export interface ActuatorOptions {
   readonly memoryOf: (group: string) => Promise<number | undefined>;
 }
 
-export interface ResizeOrder {
+interface ResizeOrder {
   readonly pod: Pod;
   readonly containers: readonly { readonly container: V1Container; readonly id: string }[];
   /** What the containers have now, and the pod as a whole. */

@@ -14,7 +14,7 @@ export interface PendingResize {
 /** Why a pod with these resources does not fit, beside those others. */
 export type Shortage = (pod: Pod, others: readonly Pod[]) => PodFailure | undefined;
 
-export type ResizeAnswer = 'unchanged' | 'granted' | PendingResize;
+type ResizeAnswer = 'unchanged' | 'granted' | PendingResize;
 
 export class Allocations {
   /** The spec whose resources were last granted: for nearly every pod the very one that it has. */

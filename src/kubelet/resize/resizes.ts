@@ -10,7 +10,7 @@ import type { ResizeActuator } from './actuate.js';
 import type { PendingResize } from './allocations.js';
 import { changedAmounts, resizableContainers, summaryOf } from './amounts.js';
 
-export interface ResizesOptions {
+interface ResizesOptions {
   readonly actuator: ResizeActuator;
   readonly statuses: StatusManager;
   readonly events: EventSink;
@@ -18,7 +18,7 @@ export interface ResizesOptions {
   readonly pending: (uid: string) => PendingResize | undefined;
 }
 
-export interface ResizeUnderWay {
+interface ResizeUnderWay {
   /** What stands in the way. */
   readonly error?: string;
 }
@@ -103,7 +103,7 @@ function isWholeResized({ spec }: Pod, status: V1PodStatus): boolean {
 }
 
 /** The pod, or a running container of it, has other resources than were granted. */
-export function isBeingResized(pod: Pod, status: V1PodStatus): boolean {
+function isBeingResized(pod: Pod, status: V1PodStatus): boolean {
   if (isWholeResized(pod, status)) return true;
   return resizableContainers(pod.spec).some(({ name, resources }) => {
     const given = statusOf(status, name);

@@ -44,7 +44,7 @@ async function runOf(runtime: RuntimeService, listed: Container): Promise<Contai
   return status && { ...status, sandboxId: listed.podSandboxId };
 }
 
-export async function unlessGone<T>(asked: Promise<T>): Promise<T | undefined> {
+async function unlessGone<T>(asked: Promise<T>): Promise<T | undefined> {
   try {
     return await asked;
   } catch (error) {

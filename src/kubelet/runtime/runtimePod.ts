@@ -32,7 +32,7 @@ export function latestHere(pod: RuntimePod, container: string): ContainerRun | u
   return run !== undefined && run.sandboxId === pod.sandboxes[0]?.id ? run : undefined;
 }
 
-export type RunningContainer = ContainerStatus & { readonly state: 'CONTAINER_RUNNING' };
+type RunningContainer = ContainerStatus & { readonly state: 'CONTAINER_RUNNING' };
 
 export function isRunning(status: ContainerStatus | undefined): status is RunningContainer {
   return status?.state === 'CONTAINER_RUNNING';

@@ -7,7 +7,7 @@ import type { Access } from './access.js';
 import { HttpError } from './containers.js';
 import { attributesOf, type Route, routeOf } from './routes.js';
 
-export interface Asked {
+interface Asked {
   readonly route: Route;
   readonly query: URLSearchParams;
 }

@@ -6,7 +6,7 @@ import { messageOf } from '../../base/errorMessage.js';
 import type { RuntimeService } from '../../cri/runtime.js';
 import { HttpError, hasContainer, type PodLookup, podOf, runningContainer } from './containers.js';
 
-export interface CheckpointRequest {
+interface CheckpointRequest {
   readonly namespace: string;
   readonly pod: string;
   readonly container: string;

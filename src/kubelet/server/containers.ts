@@ -42,7 +42,7 @@ export function hasContainer({ spec }: Pod, name: string): boolean {
 }
 
 /** Newest first. */
-export async function runsOf(
+async function runsOf(
   runtime: RuntimeService,
   podUid: string,
   name: string,

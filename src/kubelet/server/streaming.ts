@@ -21,7 +21,7 @@ const CONNECT_MS = 30_000;
 /** They speak of this connection or of the caller's rights here; the runtime needs neither. */
 const OWN_HEADERS = new Set(['host', 'authorization', 'cookie', 'content-length', 'transfer-encoding']);
 
-export interface StreamRequest {
+interface StreamRequest {
   readonly request: http.IncomingMessage;
   readonly socket: Duplex;
   /** What came with the headers already. */

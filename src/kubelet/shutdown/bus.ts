@@ -4,7 +4,7 @@ import net from 'node:net';
 import { KubeletError } from '../error.js';
 import { type BusMessage, CALL, decode, ERROR, encode, REPLY, SIGNAL } from './message.js';
 
-export interface Method {
+interface Method {
   readonly destination: string;
   readonly path: string;
   readonly interface: string;

@@ -9,7 +9,7 @@ export interface ShutdownPeriod {
   readonly shutdownGracePeriodSeconds: number;
 }
 
-export interface ShutdownGroup {
+interface ShutdownGroup {
   readonly graceSeconds: number;
   readonly pods: readonly Pod[];
 }

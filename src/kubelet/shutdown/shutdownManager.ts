@@ -9,7 +9,7 @@ import { openBus } from './bus.js';
 import { allowDelay, type InhibitLock, inhibitShutdown, type LogindPlace, onShutdown } from './logind.js';
 import { neededMs, type ShutdownPeriod, shutdownGroups } from './plan.js';
 
-export interface ShutdownOptions {
+interface ShutdownOptions {
   readonly periods: readonly ShutdownPeriod[];
   readonly logind: LogindPlace;
   readonly workers: Pick<PodWorkers, 'terminate'>;
@@ -23,7 +23,7 @@ export interface ShutdownOptions {
   readonly log: Log;
 }
 
-export const SHUTTING_DOWN = 'node is shutting down';
+const SHUTTING_DOWN = 'node is shutting down';
 const MESSAGE = 'Pod was terminated in response to imminent node shutdown.';
 const RECONNECT_MS = 1_000;
 const LOOK_MS = 100;

@@ -13,7 +13,7 @@ import { CONFIG_HASH, CONFIG_SEEN, CONFIG_SOURCE } from '../names.js';
 import type { Pod } from '../ports.js';
 import { apiTime } from '../status/time.js';
 
-export interface ManifestSource {
+interface ManifestSource {
   readonly file: string;
   /** Where it came from, as the pod's annotation says: a file unless told. */
   readonly source?: 'file' | 'http';

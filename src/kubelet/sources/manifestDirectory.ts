@@ -8,7 +8,7 @@ import { messageOf } from '../../base/errorMessage.js';
 import type { Pod } from '../ports.js';
 import { parseManifest } from './manifest.js';
 
-export interface ManifestDirectoryOptions {
+interface ManifestDirectoryOptions {
   readonly directory: string;
   readonly nodeName: string;
   readonly checkFrequencyMs: number;

@@ -6,7 +6,7 @@ import { KubeletError } from '../error.js';
 import type { Pod } from '../ports.js';
 import { parseManifest, splitManifest } from './manifest.js';
 
-export interface ManifestUrlOptions {
+interface ManifestUrlOptions {
   readonly url: string;
   readonly nodeName: string;
   readonly checkFrequencyMs: number;

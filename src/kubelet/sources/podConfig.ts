@@ -3,8 +3,8 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Pod } from '../ports.js';
 
-export type PodSourceName = 'api' | 'file' | 'http';
-export type PodOp = 'ADD' | 'UPDATE' | 'REMOVE' | 'RECONCILE';
+type PodSourceName = 'api' | 'file' | 'http';
+type PodOp = 'ADD' | 'UPDATE' | 'REMOVE' | 'RECONCILE';
 
 export interface PodUpdate {
   readonly op: PodOp;
@@ -78,7 +78,7 @@ function changes(
     .map((op) => ({ op, source, pods: sorted[op] }));
 }
 
-export function changeOf(before: Pod | undefined, after: Pod): PodOp | undefined {
+function changeOf(before: Pod | undefined, after: Pod): PodOp | undefined {
   if (before === undefined) return 'ADD';
   const same = (read: (pod: Pod) => unknown) => isDeepStrictEqual(read(before), read(after));
   const meta = ({ metadata }: Pod) => [

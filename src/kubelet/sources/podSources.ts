@@ -10,7 +10,7 @@ import { ManifestDirectory } from './manifestDirectory.js';
 import { ManifestUrl } from './manifestUrl.js';
 import { PodConfig, type PodUpdate } from './podConfig.js';
 
-export interface PodSourcesOptions {
+interface PodSourcesOptions {
   readonly config: KubeletConfig;
   readonly informers: Informers | undefined;
   readonly log: Log;

@@ -21,7 +21,7 @@ import { volumeDir } from '../volumes/files.js';
 import type { ContainerSample, FilesystemSample, GroupSample, NodeSample, PodSample } from './sample.js';
 import { withRate } from './sample.js';
 
-export interface CollectorOptions {
+interface CollectorOptions {
   readonly config: KubeletConfig;
   readonly cri: ContainerRuntime;
   readonly cache: PodCache;

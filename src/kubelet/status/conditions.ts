@@ -27,7 +27,7 @@ export function knownConditions(
   return [...own.filter(({ type }) => !others.some((one) => one.type === type)), ...others];
 }
 
-export interface ConditionFacts {
+interface ConditionFacts {
   readonly spec: V1PodSpec;
   readonly phase: Phase;
   readonly initStatuses: readonly V1ContainerStatus[];

@@ -5,7 +5,7 @@ import { isRestartable, restartsAfter } from '../names.js';
 
 export type Phase = 'Pending' | 'Running' | 'Succeeded' | 'Failed';
 
-export interface PhaseFacts {
+interface PhaseFacts {
   readonly spec: V1PodSpec;
   readonly initStatuses: readonly V1ContainerStatus[];
   readonly statuses: readonly V1ContainerStatus[];

@@ -12,7 +12,7 @@ import { makeGate } from '../gate.js';
 import type { Pod } from '../ports.js';
 import { statusPatch } from './statusPatch.js';
 
-export interface StatusManagerOptions {
+interface StatusManagerOptions {
   /** Absent when the kubelet runs alone. */
   readonly client: Client | undefined;
   readonly log: Log;

@@ -62,7 +62,3 @@ function isSame(one: unknown, other: unknown): boolean {
   for (const key in right) if (!(key in left) && !isSame(undefined, right[key])) return false;
   return true;
 }
-
-export function conditionOf(status: V1PodStatus, type: string): V1PodCondition | undefined {
-  return status.conditions?.find((one) => one.type === type);
-}

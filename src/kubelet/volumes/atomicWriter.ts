@@ -21,7 +21,7 @@ import type { Payload } from './payload.js';
 const DATA = '..data';
 const NEW_DATA = '..data_tmp';
 
-export interface AtomicWrite {
+interface AtomicWrite {
   readonly dir: string;
   readonly payload: Payload;
   readonly now: Date;

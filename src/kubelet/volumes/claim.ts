@@ -16,7 +16,7 @@ export interface VolumeNode {
   readonly labels: Readonly<Record<string, string>>;
 }
 
-export interface ClaimRequest {
+interface ClaimRequest {
   readonly client: Client;
   readonly pod: Pod;
   readonly claimName: string;

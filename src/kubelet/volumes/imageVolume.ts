@@ -10,7 +10,7 @@ const SINCE: Readonly<Record<string, { readonly whole: Version; readonly part: V
 };
 const WORDS = { whole: 'image volumes', part: 'a subPath of image volumes' };
 
-export interface RuntimeVersion {
+interface RuntimeVersion {
   readonly runtimeName: string;
   readonly runtimeVersion: string;
 }

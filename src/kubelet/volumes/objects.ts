@@ -9,7 +9,7 @@ import type { Client } from '../../client/client.js';
 import { KubeletError } from '../error.js';
 import { makeGate } from '../gate.js';
 
-export interface ObjectRequest {
+interface ObjectRequest {
   readonly podUid: string;
   readonly namespace: string;
   readonly name: string;
@@ -22,7 +22,7 @@ export interface PodObjects {
   forget(podUid: string): void;
 }
 
-export interface ObjectSource {
+interface ObjectSource {
   readonly client: Client;
   /** Milliseconds since 1970. */
   readonly now: () => number;

@@ -31,7 +31,7 @@ import {
 import { removePodDirectory } from './tearDown.js';
 import type { TokenManager } from './tokens.js';
 
-export interface PodVolumesOptions {
+interface PodVolumesOptions {
   /** Such as /var/lib/kubelet. */
   readonly rootDir: string;
   readonly client: Client;

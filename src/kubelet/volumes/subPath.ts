@@ -21,7 +21,7 @@ import { bindMount, isMountPoint, unmount } from './mountTable.js';
 const O_PATH = 0o10000000;
 const FLAGS = O_PATH | constants.O_NOFOLLOW;
 
-export interface SubPathRequest {
+interface SubPathRequest {
   readonly rootDir: string;
   readonly podUid: string;
   readonly volume: string;

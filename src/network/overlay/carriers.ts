@@ -15,7 +15,7 @@ import {
 } from '../../kernel/nftables/expressions.js';
 import type { NftRequest } from '../../kernel/nftables/port.js';
 
-export interface CarrierRules {
+interface CarrierRules {
   readonly table: string;
   readonly family: Family;
   readonly port: number;

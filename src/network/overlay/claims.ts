@@ -19,7 +19,7 @@ export interface Ground {
   readonly serviceCidrs: readonly string[];
 }
 
-export interface Judged {
+interface Judged {
   readonly peers: readonly Peer[];
   /** By the node's name. */
   readonly refused: ReadonlyMap<string, string>;

@@ -6,7 +6,7 @@ import { canonicalIp, type Family } from '../../api/ip.js';
 import type { Link } from '../../kernel/route/objects.js';
 import type { Request, RoutePort } from '../../kernel/route/port.js';
 
-export interface DeviceOptions {
+interface DeviceOptions {
   readonly name: string;
   readonly family: Family;
   readonly vni: number;

@@ -5,7 +5,7 @@ import type { Address, Neighbour, Route } from '../../kernel/route/objects.js';
 import type { RouteEvent } from '../../kernel/route/port.js';
 import { type Entries, isOverlayRoute, type keyOf, ROUTE_PROTOCOL } from './entries.js';
 
-export interface Ours {
+interface Ours {
   /** What the kernel was last given. */
   readonly known: ReadonlyMap<Family, Entries>;
   readonly clusterCidrs: readonly string[];

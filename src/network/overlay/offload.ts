@@ -4,7 +4,7 @@
 import type { Log } from '../../api/log.js';
 import type { OffloadPort } from '../../kernel/offload.js';
 
-export interface Carrier {
+interface Carrier {
   readonly device: string;
   /** The device's own address, and those of the other nodes' devices. */
   readonly from: string;

@@ -32,7 +32,7 @@ import {
 import { OffloadGuard } from './offload.js';
 import { annotationsOf, type Backend, type OwnSide, ownMac, type Peer, peerOf, rangeOf } from './peer.js';
 
-export interface OverlayOptions {
+interface OverlayOptions {
   readonly nodeName: string;
   readonly backend: Backend;
   /** This node's addresses between the nodes, at most one a family. */
@@ -62,7 +62,7 @@ export interface OverlayOptions {
 
 const DEFAULT_VNI = 1;
 /** The kernel's own, and flannel's. */
-export const VXLAN_PORT = 8472;
+const VXLAN_PORT = 8472;
 const SETTLE_MS = 20;
 const LIST_EVERY_MS = 30_000;
 const RETRY_MS = { first: 200, most: 10_000 };

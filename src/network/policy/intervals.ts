@@ -3,14 +3,14 @@
 import { bitsOf, cidrSize, type Family, formatIp, parseCidr } from '../../api/ip.js';
 import type { IpBlock, PolicyProtocol, PortMatch } from './model.js';
 
-export interface Interval {
+interface Interval {
   readonly from: bigint;
   /** Included. */
   readonly to: bigint;
 }
 
 /** Overlapping and neighbouring intervals become one. */
-export function united(intervals: readonly Interval[]): Interval[] {
+function united(intervals: readonly Interval[]): Interval[] {
   const sorted = intervals.toSorted((a, b) => (a.from < b.from ? -1 : a.from > b.from ? 1 : 0));
   const result: Interval[] = [];
   for (const { from, to } of sorted) {
@@ -22,7 +22,7 @@ export function united(intervals: readonly Interval[]): Interval[] {
 }
 
 /** `whole` without `holes`, which are united. */
-export function without(whole: Interval, holes: readonly Interval[]): Interval[] {
+function without(whole: Interval, holes: readonly Interval[]): Interval[] {
   const result: Interval[] = [];
   let { from } = whole;
   for (const hole of holes) {

@@ -7,7 +7,7 @@ import type { PolicyPlanner } from './planner.js';
 import { selectionText } from './selections.js';
 
 /** After translation: the addresses of the pods themselves. */
-export interface Connection {
+interface Connection {
   readonly source: string;
   readonly destination: string;
   /** Undefined for other protocols, which only rules without ports match. */

@@ -9,7 +9,7 @@ import { podKey } from './model.js';
 import { policyOf, policyPodOf } from './networkPolicy.js';
 import type { PolicyPlanner } from './planner.js';
 
-export interface PolicyObjectsOptions {
+interface PolicyObjectsOptions {
   readonly informers: Informers;
   readonly nodeName: string;
   readonly planner: PolicyPlanner;

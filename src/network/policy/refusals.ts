@@ -24,7 +24,7 @@ interface Known {
   more: number;
 }
 
-export interface RefusalLogOptions {
+interface RefusalLogOptions {
   readonly log: Log;
   readonly planner: Pick<PolicyPlanner, 'podAt'>;
   /** In milliseconds. */

@@ -34,7 +34,7 @@ export interface Way {
   readonly named?: string;
 }
 
-export interface RuleTarget {
+interface RuleTarget {
   readonly family: PolicyFamily;
   readonly direction: Direction;
   /** The key of the policy whose rules they are. */

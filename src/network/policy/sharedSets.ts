@@ -9,7 +9,7 @@ import { type MembershipChange, type Selection, Selections } from './selections.
 import { addressType, FAMILIES, type PolicyFamily } from './table.js';
 import type { SetShape, TableImage } from './tableImage.js';
 
-export interface Lease<T> {
+interface Lease<T> {
   readonly value: T;
   release(): void;
 }
@@ -23,7 +23,7 @@ interface MemberSet {
   elements(pod: PolicyPod, family: PolicyFamily): string[];
 }
 
-export const ipFamily = (family: PolicyFamily): Family => (family === 'ip' ? 'IPv4' : 'IPv6');
+const ipFamily = (family: PolicyFamily): Family => (family === 'ip' ? 'IPv4' : 'IPv6');
 export const ipsOf = ({ ips }: PolicyPod, family: PolicyFamily) =>
   ips.filter((ip) => ip.includes(':') === (family === 'ip6'));
 

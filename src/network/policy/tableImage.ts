@@ -5,7 +5,7 @@ import type { Expression } from '../../kernel/nftables/expression.js';
 import type { Chain, NftFamily, NftRequest, NftSet, SetElement } from '../../kernel/nftables/port.js';
 
 export type SetShape = Omit<NftSet, 'family' | 'table'>;
-export type ChainShape = Omit<Chain, 'family' | 'table'>;
+type ChainShape = Omit<Chain, 'family' | 'table'>;
 export interface RuleShape {
   readonly expressions: readonly Expression[];
   readonly comment?: string;

@@ -17,7 +17,7 @@ export interface TracedDecision extends Decision {
 }
 
 /** "dropped": by the chain that is named; "unknown": the kernel told no end. */
-export type WayEnd =
+type WayEnd =
   | { readonly what: 'left' | 'arrived' | 'unseen' | 'unknown' }
   | { readonly what: 'dropped'; readonly table: string; readonly chain: string };
 
@@ -29,7 +29,7 @@ export interface TracedWay {
   readonly isStale: boolean;
 }
 
-export interface TracePlace {
+interface TracePlace {
   /** The table of the policies. */
   readonly table: string;
   /** The short-lived one of the trace. */

@@ -13,7 +13,7 @@ import type { Decision } from './tableImage.js';
 import { chainsMet, stepsOf, type TracedWay, wayOf } from './tracedWay.js';
 import { traceRequests } from './traceTable.js';
 
-export interface PolicyTracerOptions {
+interface PolicyTracerOptions {
   readonly table: string;
   /** The tables as they are in the kernel. */
   images(): Promise<Images>;

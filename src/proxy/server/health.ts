@@ -6,13 +6,13 @@ import { type Answer, json, notFound } from './http.js';
 
 const TO_BE_DELETED_TAINT = 'ToBeDeletedByClusterAutoscaler';
 
-export interface HealthOptions {
+interface HealthOptions {
   readonly proxy: Pick<NodeProxy, 'waitingMs' | 'metrics' | 'tracker'>;
   readonly syncPeriodMs: number;
   now?(): Date;
 }
 
-export interface Health {
+interface Health {
   isHealthy(): boolean;
   answer(path: string): Answer;
 }
@@ -38,7 +38,7 @@ export function makeHealth({ proxy, syncPeriodMs, now = () => new Date() }: Heal
 }
 
 /** A node that is going away takes no new traffic from outside. */
-export function isEligible(node: V1Node | undefined): boolean {
+function isEligible(node: V1Node | undefined): boolean {
   if (node === undefined) return true;
   if (node.metadata?.deletionTimestamp !== undefined) return false;
   return !(node.spec?.taints ?? []).some(({ key }) => key === TO_BE_DELETED_TAINT);

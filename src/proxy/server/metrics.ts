@@ -2,7 +2,7 @@
 import type { ProxyMetrics } from '../metrics.js';
 import { type Answer, json, notFound } from './http.js';
 
-export interface MetricsAnswers {
+interface MetricsAnswers {
   readonly metrics: ProxyMetrics;
   readonly mode: string;
   /** As it was settled from defaults, file and flags. */

@@ -8,12 +8,12 @@ import { openSmallServer } from './http.js';
 import { metricsAnswer } from './metrics.js';
 import { serviceHealthServers } from './serviceHealth.js';
 
-export interface ListenOn {
+interface ListenOn {
   readonly address: string;
   readonly port: number;
 }
 
-export interface ProxyServersOptions {
+interface ProxyServersOptions {
   readonly proxy: NodeProxy;
   readonly mode: string;
   /** For /configz. */

@@ -5,14 +5,14 @@ import type { Listening } from '../../client/listen.js';
 import type { ServiceHealth } from '../tracker.js';
 import { json, openSmallServer } from './http.js';
 
-export interface ServiceHealthOptions {
+interface ServiceHealthOptions {
   readonly health: ReadonlyMap<string, ServiceHealth>;
   isProxyHealthy(): boolean;
   readonly address?: string;
   readonly log: Log;
 }
 
-export interface ServiceHealthServers {
+interface ServiceHealthServers {
   /** Opens and closes what the services ask for now. */
   follow(): Promise<void>;
   close(): Promise<void>;

@@ -34,7 +34,7 @@ interface PointSet {
   readonly disabled: ReadonlySet<string>;
 }
 
-export interface ProfileDefaults {
+interface ProfileDefaults {
   readonly percentage: number;
   /** Resources that an extender looks after in the scheduler's place. */
   readonly ignoredResources: readonly string[];

@@ -35,7 +35,7 @@ export interface PluginContext {
   readonly ignoredResources: readonly string[];
 }
 
-export interface PluginRow {
+interface PluginRow {
   readonly name: string;
   /** Where it is asked; a test holds this against what `make` makes. */
   readonly points: readonly ('filter' | 'score')[];

@@ -4,7 +4,7 @@ import type { Plugin } from '../plugin.js';
 import type { Snapshot } from '../snapshot/snapshot.js';
 import type { Consultation } from './consult.js';
 
-export const EXTENDER = 'Extender';
+const EXTENDER = 'Extender';
 
 /** Nobody knows what an extender looks at, so any change may help. */
 const ANY: readonly EventKind[] = [

@@ -8,7 +8,7 @@ export interface ResourceWeight {
   readonly weight: number;
 }
 
-export interface Share {
+interface Share {
   /** Resources that only some nodes have count for pods that ask for them. */
   readonly counts: boolean;
   all(slot: number): number;

@@ -11,7 +11,7 @@ export function claimNames({ pod, spec }: PodInfo): readonly ClaimName[] {
   });
 }
 
-export interface ClaimName {
+interface ClaimName {
   readonly name: string;
   readonly ephemeral: boolean;
 }

@@ -6,7 +6,7 @@ import { COLUMNS } from '../resources.js';
 import type { Snapshot } from '../snapshot/snapshot.js';
 import { type ResourceWeight, shareOf } from './allocation.js';
 
-export interface ShapePoint {
+interface ShapePoint {
   readonly utilization: number;
   readonly score: number;
 }

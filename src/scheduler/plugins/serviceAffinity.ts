@@ -5,12 +5,12 @@ import type { PodInfo } from '../podInfo.js';
 import type { Snapshot } from '../snapshot/snapshot.js';
 import { spreadTermOf } from '../terms.js';
 
-export interface ServiceAffinityArgs {
+interface ServiceAffinityArgs {
   readonly affinityLabels: readonly string[];
 }
 
 /** The labels a node must have: what the pod selects itself, or else what the node of a fellow pod has. */
-export function wantedLabels(
+function wantedLabels(
   pod: PodInfo,
   snapshot: Snapshot,
   { affinityLabels }: ServiceAffinityArgs,

@@ -5,7 +5,7 @@ import { compileLabelSelector, type LabelMatcher } from '../../api/selectors.js'
 import { ApiError } from '../../api/status.js';
 import type { PodInfo } from '../podInfo.js';
 
-export interface Budget {
+interface Budget {
   readonly namespace: string;
   readonly allowed: number;
   /** Pods already on their way out: they are paid for. */

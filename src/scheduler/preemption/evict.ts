@@ -7,7 +7,7 @@ import { ApiError } from '../../api/status.js';
 import type { Client } from '../../client/client.js';
 import type { PodInfo } from '../podInfo.js';
 
-export interface Eviction {
+interface Eviction {
   readonly client: Client;
   readonly schedulerName: string;
   readonly now: number;

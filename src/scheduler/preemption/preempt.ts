@@ -4,7 +4,7 @@ import type { Scratch } from '../choose.js';
 import { diagnosisMessage, REJECTED, Rejections, reasonsOf } from '../diagnosis.js';
 import { type Victims, victimsOn, type WhatIf } from './victims.js';
 
-export type Preemption =
+type Preemption =
   | { readonly victims: Victims }
   /** Why there is none: the part of the message after the reasons of the nodes. */
   | { readonly message: string };
@@ -15,7 +15,7 @@ const LEAST_CANDIDATES = 100;
 const CANDIDATE_PERCENTAGE = 10;
 
 /** Why a pod may not displace others; undefined when it may. */
-export function whyNotEligible({ pod, snapshot, nominations }: WhatIf): string | undefined {
+function whyNotEligible({ pod, snapshot, nominations }: WhatIf): string | undefined {
   if (pod.spec.preemptionPolicy === 'Never') return 'not eligible due to preemptionPolicy=Never.';
   const nominated = nominations.nodeOf(pod.key) ?? pod.pod.status?.nominatedNodeName;
   const slot = nominated ? snapshot.table.slotOf(nominated) : undefined;
@@ -26,7 +26,7 @@ export function whyNotEligible({ pod, snapshot, nominations }: WhatIf): string |
   return undefined;
 }
 
-export interface PreemptOptions {
+interface PreemptOptions {
   readonly scratch: Scratch;
   random(): number;
 }

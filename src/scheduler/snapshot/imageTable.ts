@@ -2,7 +2,7 @@
 // Guarantees: an image is known by every name a node gives it; names of nodes that are gone leave nothing behind.
 import type { V1ContainerImage } from '../../api/gen/types.js';
 
-export interface ImageState {
+interface ImageState {
   /** Slot to size in bytes. */
   readonly sizes: Map<number, number>;
 }

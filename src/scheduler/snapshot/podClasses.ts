@@ -9,7 +9,7 @@ import { ByNamespace } from './byNamespace.js';
 export type SlotCounts = ReadonlyMap<number, number>;
 
 /** How many pods match a term, node by node. */
-export interface MatchCounter {
+interface MatchCounter {
   readonly key: string;
   /** A pod counts when it matches all of them. */
   readonly terms: readonly PodTerm[];
@@ -17,10 +17,10 @@ export interface MatchCounter {
   readonly counts: Map<number, number>;
 }
 
-export type HeldKind = 'affinity' | 'antiAffinity' | 'wish';
+type HeldKind = 'affinity' | 'antiAffinity' | 'wish';
 
 /** A term that placed pods hold: how many of them (or the sum of their weights), node by node. */
-export interface HeldTerm {
+interface HeldTerm {
   readonly key: string;
   readonly kind: HeldKind;
   readonly terms: readonly PodTerm[];
@@ -29,7 +29,7 @@ export interface HeldTerm {
   holders: number;
 }
 
-export interface PodClass {
+interface PodClass {
   readonly key: string;
   readonly namespace: string;
   readonly labels: Labels | undefined;

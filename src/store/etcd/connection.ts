@@ -35,7 +35,7 @@ interface Member {
   readonly client: Client;
 }
 
-export interface ConnectionOptions {
+interface ConnectionOptions {
   readonly endpoints: readonly string[];
   readonly tls?: EtcdTls;
   /** One attempt may take this long. */

@@ -10,7 +10,7 @@ export interface EtcdTls {
   readonly key?: string | Buffer;
 }
 
-export interface Endpoint {
+interface Endpoint {
   readonly url: string;
   /** Host and port. */
   readonly target: string;

@@ -3,7 +3,7 @@
 import { type Entry, StoreError } from '../store.js';
 import type { KeyValue } from './messages.js';
 
-export interface KeyRange {
+interface KeyRange {
   readonly key: Buffer;
   readonly rangeEnd: Buffer;
 }

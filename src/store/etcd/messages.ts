@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import type { MethodDefinition, ServiceDefinition } from '@grpc/grpc-js';
 import { loadSync } from '@grpc/proto-loader';
 
-export interface Header {
+interface Header {
   readonly revision: number;
 }
 
@@ -15,7 +15,7 @@ export interface KeyValue {
   readonly value: Buffer;
 }
 
-export interface RangeRequest {
+interface RangeRequest {
   readonly key: Uint8Array;
   readonly rangeEnd?: Uint8Array;
   readonly limit?: number;
@@ -43,13 +43,13 @@ export interface Compare {
   readonly modRevision: number;
 }
 
-export interface TxnRequest {
+interface TxnRequest {
   readonly compare: readonly Compare[];
   readonly success: readonly RequestOp[];
   readonly failure: readonly RequestOp[];
 }
 
-export interface TxnResponse {
+interface TxnResponse {
   readonly header: Header;
   readonly succeeded: boolean;
   readonly responses: readonly { readonly responseRange?: RangeResponse }[];

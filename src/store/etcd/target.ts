@@ -11,7 +11,7 @@ export type { EtcdStoreOptions } from './store.js';
 const MOST_KEYS = 100;
 const MOST_BYTES = 1_000_000;
 
-export interface EtcdTarget {
+interface EtcdTarget {
   count(): Promise<number>;
   /** Removes every key; answers the revision. */
   clear(): Promise<number>;

@@ -10,7 +10,7 @@ const LOG_HEADER = 1 + REVISION_BYTES + 8;
 /** LMDB's own limit with 4 KiB pages, as this package builds it. */
 const LONGEST_KEY = 1978;
 
-export type ChangeType = 'put' | 'delete';
+type ChangeType = 'put' | 'delete';
 
 export interface LogRecord {
   readonly type: ChangeType;

@@ -13,7 +13,7 @@ const UNWRITTEN_PAGES = 64;
 /** How many bytes of the file `checkHeader` wants to see. */
 export const HEADER_BYTES = 65_536 + META_BYTES;
 
-export interface FileStart {
+interface FileStart {
   readonly head: Buffer;
   readonly size: number;
 }

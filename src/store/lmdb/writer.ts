@@ -16,7 +16,7 @@ interface Waiting {
   reject(error: unknown): void;
 }
 
-export interface WriterOptions {
+interface WriterOptions {
   readonly tables: Tables;
   readonly newest: number;
   readonly now: () => number;

@@ -12,7 +12,7 @@ export interface RestoreOptions {
   entries(): AsyncIterable<readonly Entry[]>;
 }
 
-export type RestoreTarget = { readonly folder: string } | { readonly etcd: EtcdStoreOptions };
+type RestoreTarget = { readonly folder: string } | { readonly etcd: EtcdStoreOptions };
 
 export async function restoreSnapshot(
   file: string,

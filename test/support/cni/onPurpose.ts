@@ -20,7 +20,7 @@ function loopbackAddresses(value: unknown): string | undefined {
   return addresses.length > 0 && text.includes('cniVersion') ? `loopback: ${addresses.join()}` : undefined;
 }
 
-export const ON_PURPOSE: readonly Difference[] = [
+const ON_PURPOSE: readonly Difference[] = [
   {
     what: 'a file boot_id beside the reservations',
     reason: 'tells addresses of a former boot, which the reference leaks',

@@ -6,7 +6,7 @@ import { inTree } from '../../../scripts/lib/tree.mjs';
 
 export const OURS = inTree('dist', 'cni');
 /** Ours with fault points, which the shipped ones have not. */
-export const FAULTY = inTree('build', 'cni-faults');
+const FAULTY = inTree('build', 'cni-faults');
 export const REFERENCE = '/usr/lib/cni';
 
 export type Command = 'ADD' | 'DEL' | 'CHECK' | 'GC' | 'STATUS' | 'VERSION';
@@ -39,7 +39,7 @@ export interface Answer {
   readonly err: string;
 }
 
-export interface PluginFailure {
+interface PluginFailure {
   readonly cniVersion: string;
   readonly code: number;
   readonly msg: string;

@@ -12,7 +12,7 @@ interface Link extends Json {
 const PASSING =
   /^(ifindex|link_index|link_netnsid|.*_timer|bridge_id|root_id|tentative|designated_.*|root_port|topology_.*)$/;
 /** Hardware addresses that a test asks for; they must stay to be seen. */
-export const REQUESTED_MAC = '02:aa:bb:';
+const REQUESTED_MAC = '02:aa:bb:';
 const VETH = /^veth[0-9a-f]{8}$/;
 const SYSCTLS = [
   'ipv4/ip_forward',
@@ -34,7 +34,7 @@ export interface State {
 export type Names = ReadonlyMap<string, string>;
 
 /** What `ip` and the sysctls say of a namespace, as they say it. */
-export interface Raw {
+interface Raw {
   readonly links: Link[];
   readonly routes: Json[];
   readonly neighbours: Json[];

@@ -3,7 +3,7 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { CgroupPort } from '../../../src/kernel/cgroup/port.js';
 
-export interface CgroupUnderTest {
+interface CgroupUnderTest {
   readonly port: CgroupPort;
   /** Puts a process that lives until it is killed into the group and answers its number. */
   place(path: string): Promise<number>;

@@ -22,7 +22,7 @@ interface Container {
 }
 
 /** The bytes of both lists, with the fields that a real runtime fills besides those that count. */
-export const lists = (sandboxes: readonly Sandbox[], containers: readonly Container[] = []) =>
+const lists = (sandboxes: readonly Sandbox[], containers: readonly Container[] = []) =>
   [
     encode('ListPodSandboxResponse', {
       items: sandboxes.map(({ id, uid, state = 'SANDBOX_READY' }) => ({

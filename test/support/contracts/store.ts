@@ -7,7 +7,7 @@ import { until } from '../until.js';
 
 const bytes = (text: string) => Buffer.from(text);
 
-export interface StoreUnderTest {
+interface StoreUnderTest {
   readonly store: Store;
   /** Ends it and removes what it left. */
   close(): Promise<void>;

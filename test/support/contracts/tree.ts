@@ -3,7 +3,7 @@
 import { expect, test } from 'vitest';
 import type { TreeOwnership, TreePort } from '../../../src/kernel/tree/port.js';
 
-export interface Plant {
+interface Plant {
   readonly kind: 'file' | 'directory' | 'link';
   readonly mode?: number;
   /** A file of `of`, by another name. */
@@ -11,7 +11,7 @@ export interface Plant {
   readonly bytes?: number;
 }
 
-export interface Garden {
+interface Garden {
   readonly trees: TreePort;
   /** An absolute path below which all of it lies. */
   readonly root: string;

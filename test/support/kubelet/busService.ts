@@ -12,7 +12,7 @@ import {
 } from '../../../src/kubelet/shutdown/message.js';
 
 /** The reply's signature and arguments; undefined refuses the call. */
-export type Answer = (call: BusMessage) => readonly [signature: string, body: readonly unknown[]] | undefined;
+type Answer = (call: BusMessage) => readonly [signature: string, body: readonly unknown[]] | undefined;
 
 const BROKER = {
   destination: 'org.freedesktop.DBus',

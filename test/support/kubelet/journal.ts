@@ -2,7 +2,7 @@
 // Guarantees: each broken rule is a sentence; what only a kill at the wrong moment explains is no broken rule.
 
 /** One container began or ended, in the sandbox whose network namespace it saw. */
-export interface Entry {
+interface Entry {
   readonly container: string;
   readonly what: 'begin' | 'end';
   readonly sandbox: string;
@@ -47,7 +47,7 @@ export function disorder(journal: readonly Entry[], order: readonly string[], si
   return problems;
 }
 
-export interface Counted {
+interface Counted {
   readonly name: string;
   readonly restartCount: number;
   readonly isRunning: boolean;

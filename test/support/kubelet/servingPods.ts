@@ -10,7 +10,7 @@ import type { PodNode } from './podNode.js';
 
 const PROGRAM = path.resolve('test/support/kubelet/servingPod.mjs');
 
-export interface Asked {
+interface Asked {
   readonly path: string;
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;

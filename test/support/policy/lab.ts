@@ -16,7 +16,7 @@ export interface Probe {
   readonly port: number;
 }
 
-export interface PolicyLab {
+interface PolicyLab {
   readonly node: TestNetNs;
   /** Of local pods, by any of their addresses; anything else is behind the link. */
   placeOf(ip: string): TestNetNs;

@@ -22,7 +22,7 @@ export interface World {
   readonly policies: readonly V1NetworkPolicy[];
 }
 
-export interface Attempt {
+interface Attempt {
   readonly source: string;
   readonly destination: string;
   readonly protocol: 'TCP' | 'UDP' | 'SCTP';

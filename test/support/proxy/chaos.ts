@@ -25,14 +25,14 @@ const SYNC_PERIOD_MS = 10_000;
 const PATIENCE_MS = 5_000;
 
 /** Deterministic choice. */
-export type Choose = <T>(list: readonly T[]) => T;
+type Choose = <T>(list: readonly T[]) => T;
 /** A name, and the shell's commands that do it on the node. */
-export type Fault = readonly [
+type Fault = readonly [
   name: string,
   commands: (lab: TruthLab, choose: Choose) => Promise<string> | string,
 ];
 
-export interface ChaosRun {
+interface ChaosRun {
   readonly mode: ProxyMode['name'];
   readonly seed: number;
   /** Asked each time: a start may have moved to the other back end. */

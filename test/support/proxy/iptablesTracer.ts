@@ -7,7 +7,7 @@ import { isLocal, type Machine, type Outcome, type Packet } from './packet.js';
 /** Clients that were remembered, by the name of the list. */
 export type Recent = Map<string, Set<string>>;
 
-export interface IptablesTrace {
+interface IptablesTrace {
   readonly ruleset: Ruleset;
   readonly machine: Machine;
   readonly recent?: Recent;

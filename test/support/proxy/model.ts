@@ -7,7 +7,7 @@ const PROTOCOLS: readonly Protocol[] = ['tcp', 'udp', 'sctp'];
 const SERVICES = 40;
 const PLACES = 45;
 
-export interface ModelRun {
+interface ModelRun {
   readonly changes: number;
   readonly seed: number;
   readonly families: readonly IpFamily[];

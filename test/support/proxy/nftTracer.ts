@@ -30,7 +30,7 @@ interface Loaded {
 /** What packets have put into sets; shared by the packets of one test. */
 export type Dynamic = Map<string, Set<string>>;
 
-export interface TraceOptions {
+interface TraceOptions {
   readonly nft: NftPort;
   readonly table: string;
   readonly machine: Machine;

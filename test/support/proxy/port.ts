@@ -25,7 +25,7 @@ export function servicePort(n: number, more: Partial<ServicePort> = {}): Service
   };
 }
 
-export const podIp = (n: number, family: IpFamily = 'ip') =>
+const podIp = (n: number, family: IpFamily = 'ip') =>
   family === 'ip' ? `10.244.0.${n}` : `fd00:244::${n}`;
 
 export const stateOf = (...ports: readonly ServicePort[]): ProxyState =>

@@ -14,7 +14,7 @@ import { NODE_IP, NODE_IP6, type Packet, type Place, packetFrom } from './packet
 import { endpoint, servicePort } from './port.js';
 
 /** Endpoints that may get it, each `address port`; or how it ends. */
-export type Expected = readonly string[] | 'drop' | 'reject' | 'untouched';
+type Expected = readonly string[] | 'drop' | 'reject' | 'untouched';
 
 export interface SemanticCase {
   readonly name: string;
@@ -31,7 +31,7 @@ export interface SemanticCase {
 
 const node = { ips: [NODE_IP, NODE_IP6], podCidrs: ['10.244.0.0/24', 'fd00:244::/96'] };
 const clusterCidrs = ['10.244.0.0/16', 'fd00:244::/32'];
-export const SERVICE_CIDRS = ['10.96.0.0/16', 'fd00:96::/64'];
+const SERVICE_CIDRS = ['10.96.0.0/16', 'fd00:96::/64'];
 const made = (more: ConfigOverrides) =>
   withServiceCidrs(trafficOf(settle({ clusterCidrs, ...more }), node), SERVICE_CIDRS);
 

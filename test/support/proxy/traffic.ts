@@ -57,12 +57,12 @@ socket.on('error', (error) => fail(String(error))).on('end', () => fail('ended e
 process.stdin.on('end', () => { last = wanted + 20; }).resume();
 `;
 
-export interface Answers {
+interface Answers {
   readonly answers: Readonly<Record<string, number>>;
   readonly failed: number;
 }
 
-export interface Download {
+interface Download {
   /** Ends it after some more numbers; tells how many came, and what broke it if anything did. */
   end(): Promise<{ readonly numbers: number; readonly broken?: string }>;
 }

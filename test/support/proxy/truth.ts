@@ -15,7 +15,7 @@ import { type Answer, ASKERS, type Asker, NODE_ADDRESSES, type Question, type Tr
 /** Long where an answer must come, however busy the machine is; short where none may. */
 const PATIENCE_MS = { answer: 60_000, silence: 1500 } as const;
 
-export interface TruthCase {
+interface TruthCase {
   readonly name: string;
   readonly port: ServicePort | undefined;
   readonly from: Asker;

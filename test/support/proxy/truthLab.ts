@@ -149,7 +149,7 @@ const sctpAnswers = (line: string) =>
     return by === 'refused' ? 'refused' : 'silence';
   });
 
-export type TalkingMode = Pick<ProxyMode, 'sync' | 'setServiceCidrs' | 'forget' | 'cleanUp' | 'close'> &
+type TalkingMode = Pick<ProxyMode, 'sync' | 'setServiceCidrs' | 'forget' | 'cleanUp' | 'close'> &
   Pick<Required<ProxyMode>, 'check'>;
 const MODE = path.join(import.meta.dirname, 'modeProcess.mjs');
 

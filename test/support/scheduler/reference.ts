@@ -16,14 +16,14 @@ type Pod = Stored<V1Pod>;
 type Node = Stored<V1Node>;
 type Labels = Readonly<Record<string, string>>;
 
-export interface ReferenceCluster {
+interface ReferenceCluster {
   readonly nodes: readonly Node[];
   /** With spec.nodeName. */
   readonly pods: readonly Pod[];
   readonly namespaces: Readonly<Record<string, Labels>>;
 }
 
-export interface Verdict {
+interface Verdict {
   readonly feasible: readonly string[];
   /** Node name to weighted score. */
   readonly scores: ReadonlyMap<string, number>;

@@ -7,7 +7,7 @@ const ROOTS = ['src/', '', 'test/'];
 const OF_THE_TREE = ['architecture', 'docs'];
 const SOURCE = /\.(ts|mjs)$/;
 
-export interface TestFile {
+interface TestFile {
   /** Path below test/unit, such as `api/pod.test.ts`. */
   readonly path: string;
   readonly text: string;

@@ -6,7 +6,7 @@ import { containerAnnotations, containerLabels } from '../../../src/kubelet/name
 import type { Pod } from '../../../src/kubelet/ports.js';
 import type { ContainerRun, RuntimePod } from '../../../src/kubelet/runtime/runtimePod.js';
 
-export const SECOND = 1_000_000_000n;
+const SECOND = 1_000_000_000n;
 
 export function container(name: string, more: Partial<V1Container> = {}): V1Container {
   return { name, image: 'busybox:1', ...more };

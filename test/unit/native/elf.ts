@@ -8,7 +8,7 @@ const [DF_BIND_NOW, DF_1_NOW, DF_1_PIE] = [8n, 1n, 0x08000000n];
 const [WRITABLE, EXECUTABLE] = [2, 1];
 const ET_DYN = 3;
 
-export interface Hardening {
+interface Hardening {
   readonly positionIndependent: boolean;
   readonly pie: boolean;
   /** True of what is linked statically, and of a library. */

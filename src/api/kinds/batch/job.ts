@@ -58,7 +58,7 @@ export const jobKind: KindDefinition<V1Job> = {
   fields: ({ status }) => ({ 'status.successful': String(status?.succeeded ?? 0) }),
 };
 
-export function defaultJobSpec(spec: Draft<V1JobSpec>): void {
+function defaultJobSpec(spec: Draft<V1JobSpec>): void {
   if (spec.completions === undefined && spec.parallelism === undefined) spec.completions = 1;
   spec.parallelism ??= 1;
   // With a limit for each index, the whole needs none of its own.

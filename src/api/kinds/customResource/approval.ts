@@ -7,7 +7,7 @@ const ANNOTATION = 'api-approved.kubernetes.io';
 const FIELD = `metadata.annotations[${ANNOTATION}]`;
 const SEE = 'see https://github.com/kubernetes/enhancements/pull/1111';
 
-export interface Approval {
+interface Approval {
   readonly state: 'approved' | 'bypassed' | 'missing' | 'invalid';
   readonly reason: string;
 }

@@ -15,7 +15,7 @@ type Definition = V1CustomResourceDefinition;
 
 export const CLEANUP_FINALIZER = 'customresourcecleanup.apiextensions.k8s.io';
 
-export const conditionOf = ({ status }: Definition, type: string): Condition | undefined =>
+const conditionOf = ({ status }: Definition, type: string): Condition | undefined =>
   status?.conditions?.find((condition) => condition.type === type);
 
 export const isTrue = (definition: Definition, type: string): boolean =>

@@ -7,7 +7,7 @@ import { dnsLabel1035, dnsSubdomain } from '../../names.js';
 const REVIEW_VERSIONS = ['v1', 'v1beta1'];
 const FORM = '; desired format: https://host[/path]';
 
-export interface ConversionRules {
+interface ConversionRules {
   readonly path: string;
   /** A bundle that cannot be used is let in until the definition is established, and where there was one before. */
   readonly anyBundle: boolean;

@@ -28,7 +28,7 @@ export function checkNames(names: Partial<Names>, path: string): Cause[] {
   ];
 }
 
-export interface NameVerdict {
+interface NameVerdict {
   readonly accepted: Names;
   /** Undefined when every name could be had. */
   readonly conflict: { readonly reason: string; readonly message: string } | undefined;

@@ -5,7 +5,7 @@ import { ageOf } from '../../duration.js';
 import type { V1Container, V1ContainerState, V1ContainerStatus, V1Pod } from '../../gen/types.js';
 import type { Column } from '../../kind.js';
 
-export interface PodSummary {
+interface PodSummary {
   readonly ready: number;
   readonly total: number;
   readonly status: string;
@@ -17,7 +17,7 @@ export interface PodSummary {
 /** Init containers that keep running beside the others. */
 const isSidecar = (container: V1Container | undefined) => container?.restartPolicy === 'Always';
 
-export function summarizePod(pod: V1Pod): PodSummary {
+function summarizePod(pod: V1Pod): PodSummary {
   const { spec, status } = pod;
   const sidecars = (spec?.initContainers ?? []).filter(isSidecar).length;
   const init = summarizeInit(pod);

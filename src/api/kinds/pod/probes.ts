@@ -99,7 +99,7 @@ function validateHandler(handler: Handler, at: string): Cause[] {
 }
 
 /** A number, or the name of one of the container's ports. */
-export function validatePort(port: number | string | undefined, at: string): Cause[] {
+function validatePort(port: number | string | undefined, at: string): Cause[] {
   if (typeof port === 'string') return checkName(at, port, portName);
   const number = port ?? 0;
   return portNumber(number).map((why) => invalidValue(at, number, why));

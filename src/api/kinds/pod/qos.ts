@@ -3,7 +3,7 @@
 import type { V1PodSpec, V1ResourceRequirements } from '../../gen/types.js';
 import { compareQuantities } from '../../quantity.js';
 
-export type QosClass = 'Guaranteed' | 'Burstable' | 'BestEffort';
+type QosClass = 'Guaranteed' | 'Burstable' | 'BestEffort';
 
 const COUNTED = ['cpu', 'memory'];
 

@@ -31,7 +31,7 @@ const isReachedFromOutside = (spec: Draft<V1ServiceSpec>) =>
   hasNodePorts(spec) || (spec.type === 'ClusterIP' && (spec.externalIPs ?? []).length > 0);
 
 /** Clients send back what they read, often without what was allocated; it stays. */
-export function keepAllocated(spec: Draft<V1ServiceSpec>, old: V1ServiceSpec): void {
+function keepAllocated(spec: Draft<V1ServiceSpec>, old: V1ServiceSpec): void {
   if (spec.type !== 'ExternalName' && old.type !== 'ExternalName') {
     if (!spec.clusterIP && (spec.clusterIPs ?? []).length === 0) {
       if (old.clusterIP !== undefined) spec.clusterIP = old.clusterIP;
@@ -67,7 +67,7 @@ function keepNodePorts(spec: Draft<V1ServiceSpec>, old: V1ServiceSpec): void {
 }
 
 /** What only some types have goes when the type changes, unless the update itself sets it anew. */
-export function dropOfOtherType(spec: Draft<V1ServiceSpec>, old: V1ServiceSpec): void {
+function dropOfOtherType(spec: Draft<V1ServiceSpec>, old: V1ServiceSpec): void {
   if (spec.type === 'ExternalName' && old.type !== 'ExternalName') {
     if (spec.clusterIP === old.clusterIP) delete spec.clusterIP;
     delete spec.clusterIPs;

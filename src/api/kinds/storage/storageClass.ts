@@ -24,7 +24,7 @@ const DEFAULT_CLASS = [
 const MAX_PARAMETERS = 512;
 const MAX_PARAMETERS_BYTES = 256 * 1024;
 
-export const isDefaultStorageClass = ({ metadata }: V1StorageClass): boolean =>
+const isDefaultStorageClass = ({ metadata }: V1StorageClass): boolean =>
   DEFAULT_CLASS.some((name) => metadata?.annotations?.[name] === 'true');
 
 export const storageClassKind: KindDefinition<V1StorageClass> = {

@@ -2,7 +2,7 @@
 import type { V1Container, V1LimitRangeItem, V1PodSpec } from '../../../api/gen/types.js';
 import { addQuantities, canonicalQuantity, compareQuantities, milliValue } from '../../../api/quantity.js';
 
-export type Amounts = Readonly<Record<string, string>>;
+type Amounts = Readonly<Record<string, string>>;
 
 /** What one container, pod or claim asks for and is capped at. */
 export interface Resources {
@@ -91,11 +91,11 @@ export function podResources(spec: V1PodSpec): Resources {
   return { requests: pick('requests'), limits: pick('limits') };
 }
 
-export function isSidecar({ restartPolicy }: V1Container): boolean {
+function isSidecar({ restartPolicy }: V1Container): boolean {
   return restartPolicy === 'Always';
 }
 
-export function sum(amounts: readonly Amounts[]): Record<string, string> {
+function sum(amounts: readonly Amounts[]): Record<string, string> {
   const total: Record<string, string> = {};
   for (const one of amounts)
     for (const [name, amount] of Object.entries(one)) total[name] = addQuantities(total[name] ?? '0', amount);

@@ -5,10 +5,10 @@ import { BASELINE } from './baseline.js';
 import type { Violation } from './check.js';
 import { RESTRICTED } from './restricted.js';
 
-export const LEVELS = ['privileged', 'baseline', 'restricted'] as const;
+const LEVELS = ['privileged', 'baseline', 'restricted'] as const;
 export type Level = (typeof LEVELS)[number];
-export const MODES = ['enforce', 'audit', 'warn'] as const;
-export type Mode = (typeof MODES)[number];
+const MODES = ['enforce', 'audit', 'warn'] as const;
+type Mode = (typeof MODES)[number];
 
 export interface LevelVersion {
   readonly level: Level;
@@ -16,7 +16,7 @@ export interface LevelVersion {
   readonly version: string;
 }
 
-export type Policy = Readonly<Record<Mode, LevelVersion>>;
+type Policy = Readonly<Record<Mode, LevelVersion>>;
 
 export const PREFIX = 'pod-security.kubernetes.io/';
 const LABELS_OF: Readonly<Record<Mode, { readonly level: string; readonly version: string }>> = {

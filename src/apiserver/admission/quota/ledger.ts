@@ -21,14 +21,14 @@ export interface QuotaBook {
   write(quota: Quota): Promise<Quota>;
 }
 
-export interface Ledger {
+interface Ledger {
   /** Throws the refusal that `refuse` makes of the reason. Answers how to give it back. */
   reserve(namespace: string, need: NeedOf, refuse: Refuse): Promise<() => Promise<void>>;
   /** Only looks, for a dry run. */
   check(namespace: string, need: NeedOf, refuse: Refuse): Promise<void>;
 }
 
-export type Refuse = (why: string) => ApiError;
+type Refuse = (why: string) => ApiError;
 
 /** What one write took of each quota, and how often that had been counted anew by then. */
 interface Taken {

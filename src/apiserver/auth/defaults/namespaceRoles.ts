@@ -4,7 +4,7 @@ import type { RbacV1Subject, V1PolicyRule } from '../../../api/gen/types.js';
 import { EVENTS, READ, rule } from '../policyRule.js';
 import { account, user } from './subjects.js';
 
-export interface NamespaceRole {
+interface NamespaceRole {
   readonly namespace: 'kube-system' | 'kube-public';
   readonly name: string;
   readonly rules: readonly V1PolicyRule[];

@@ -5,7 +5,7 @@ import { EVENTS, rule } from '../policyRule.js';
 
 export type NodePart = 'proxy' | 'overlay' | 'nameServer' | 'networkPolicy';
 
-export interface NodePartRights {
+interface NodePartRights {
   /** In kube-system. Its tokens are bound to the Node whose kubelet asks for them. */
   readonly account: string;
   readonly binding: string;

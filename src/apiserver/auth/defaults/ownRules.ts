@@ -7,7 +7,7 @@ import { account, group } from './subjects.js';
 /** The group of the certificate by which the apiserver speaks to kubelets. */
 export const KUBELET_CLIENTS = 'trellis:kubelet-clients';
 
-export interface OwnRole {
+interface OwnRole {
   readonly name: string;
   readonly rules: readonly V1PolicyRule[];
   readonly subjects: readonly RbacV1Subject[];

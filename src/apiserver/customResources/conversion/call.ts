@@ -9,7 +9,7 @@ import { ConversionError } from './error.js';
 
 const TIMEOUT_MS = 30_000;
 /** Batches are far smaller; one object may be as large as a body. */
-export const MOST_ANSWERED = 8 * 1024 * 1024;
+const MOST_ANSWERED = 8 * 1024 * 1024;
 const MOST_VALUES = 300_000;
 const MOST_SOCKETS = 64;
 

@@ -11,7 +11,7 @@ import { objectKey } from '../../registry/keys.js';
 import { readyAddresses } from '../../subresources/proxy.js';
 import { ConversionError } from './error.js';
 
-export type ClientConfig = NonNullable<V1WebhookConversion['clientConfig']>;
+type ClientConfig = NonNullable<V1WebhookConversion['clientConfig']>;
 
 export interface Endpoint {
   /** As messages name it. */

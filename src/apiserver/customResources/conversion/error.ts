@@ -1,7 +1,7 @@
 // Why objects could not be converted.
 // Guarantees: every failure has a code of this set, which metrics tell as Kubernetes does.
 
-export type ConversionCode = 'CALL' | 'MALFORMED' | 'PARTIAL' | 'OBJECT';
+type ConversionCode = 'CALL' | 'MALFORMED' | 'PARTIAL' | 'OBJECT';
 
 export class ConversionError extends Error {
   override readonly name = 'ConversionError';

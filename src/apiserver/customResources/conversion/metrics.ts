@@ -13,7 +13,7 @@ const FAILURES = {
 const versionBounds = Array.from({ length: 15 }, (_, index) => 0.001 * 2 ** index);
 const callBounds = [0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 30, 45, 60];
 
-export interface Measured {
+interface Measured {
   readonly definition: string;
   readonly from: string;
   readonly to: string;

@@ -9,7 +9,7 @@ import { ConversionError } from './error.js';
 const GROUP = 'apiextensions.k8s.io';
 const KNOWN_VERSIONS = new Set(['v1', 'v1beta1']);
 
-export interface Question {
+interface Question {
   readonly reviewVersion: string;
   readonly uid: string;
   readonly objects: readonly KubeObject[];

@@ -3,7 +3,7 @@
 // calls.
 import { statusError } from '../../../api/status.js';
 
-export interface RoomLimits {
+interface RoomLimits {
   /** Calls at once, and those of one user. */
   readonly calls: number;
   readonly callsOfUser: number;

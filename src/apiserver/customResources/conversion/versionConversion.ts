@@ -17,7 +17,7 @@ const BATCH_OBJECTS = 200;
 /** After so many bytes others are served. */
 const SLICE_BYTES = 64 * 1024;
 
-export interface VersionConversionOptions {
+interface VersionConversionOptions {
   readonly kind: KindDefinition;
   /** Of all versions of the kind, by apiVersion. */
   readonly forms: ReadonlyMap<string, ConvertedForm>;

@@ -12,7 +12,7 @@ import type { ConversionMetrics } from './metrics.js';
 import { convertedObjects, leadOf, reviewText, reviewVersionOf } from './review.js';
 import { ConversionRoom } from './room.js';
 
-export interface ConverterOptions {
+interface ConverterOptions {
   readonly definition: V1CustomResourceDefinition;
   readonly cluster: Cluster;
   readonly metrics: ConversionMetrics;

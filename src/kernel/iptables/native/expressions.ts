@@ -5,7 +5,7 @@ import type { Expression } from '../../nftables/expression.js';
 import * as xt from './extensions.js';
 import { type Device, type Match, type Network, PROTOCOLS, type Protocol, type Rule } from './rule.js';
 
-export interface NftRule {
+interface NftRule {
   readonly expressions: readonly Expression[];
   /** The number of "-p", which extensions are told. */
   readonly protocol?: number;

@@ -78,7 +78,7 @@ export const setMark = (value: number, mask: number) =>
   extension('MARK', 2, 8, fields(hostOrder(value), hostOrder(mask)));
 
 /** What the tool calls them, by the numbers of struct ipt_reject_info and ip6t_reject_info. */
-export const REJECTIONS = { 'icmp-port-unreachable': 3, 'icmp6-port-unreachable': 4 } as const;
+const REJECTIONS = { 'icmp-port-unreachable': 3, 'icmp6-port-unreachable': 4 } as const;
 export const reject = (how: keyof typeof REJECTIONS) =>
   extension('REJECT', 0, 8, hostOrder(REJECTIONS[how], 1));
 

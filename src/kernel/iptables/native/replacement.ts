@@ -13,7 +13,7 @@ type Step =
   | { readonly do: 'declare' | 'remove'; readonly chain: string }
   | { readonly do: 'append' | 'insert' | 'delete'; readonly chain: string; readonly rule: LegacyRule };
 
-export interface TableChange {
+interface TableChange {
   readonly do: 'change';
   readonly kind: 'table';
   readonly family: NatFamily;

@@ -31,7 +31,7 @@ export type Match =
   /** The port of the rule's protocol that a packet goes to, or any. */
   | { readonly port: number | 'any' };
 
-export type Target =
+type Target =
   | { readonly verdict: (typeof VERDICTS)[keyof typeof VERDICTS] }
   /** A name that is no chain's either is refused when the rule is written. */
   | { readonly jump: string }

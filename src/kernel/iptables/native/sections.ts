@@ -11,7 +11,7 @@ export const refuse = (what: string): never => {
   throw new NotUnderstood(what);
 };
 
-export interface Section {
+interface Section {
   readonly table: TableName;
   readonly lines: readonly string[];
 }

@@ -85,7 +85,7 @@ function make(
 }
 
 /** Takes out what has expired. */
-export function expire(state: SetState, now: number): void {
+function expire(state: SetState, now: number): void {
   for (const [text, { expiresAt }] of state.elements)
     if (expiresAt !== undefined && expiresAt <= now) state.elements.delete(text);
 }

@@ -1,7 +1,7 @@
 // One line of a container's log as runtimes write it: `time stream tags content`. Pure.
 // Guarantees: what is no such line is told apart, never thrown; contents stay bytes.
 
-export interface LogEntry {
+interface LogEntry {
   /** RFC 3339 with nanoseconds, as the runtime wrote it. */
   readonly time: string;
   readonly stream: string;
@@ -37,7 +37,7 @@ export function parseLogLine(line: Buffer): LogEntry | undefined {
 /** Whether this line ends one of the program's lines; what cannot be read counts as one. */
 export const endsLine = (line: Buffer) => parseLogLine(line)?.partial !== true;
 
-export interface LogFilter {
+interface LogFilter {
   readonly timestamps: boolean;
   /** Milliseconds since 1970. */
   readonly sinceMs: number | undefined;

@@ -12,7 +12,7 @@ const NEWLINE = 0x0a;
 /** How often a follower asks whether the container still runs, and looks itself should no notice come. */
 const LOOK_MS = 1000;
 
-export interface LogRequest {
+interface LogRequest {
   readonly file: string;
   readonly options: LogOptions;
   readonly isRunning: () => Promise<boolean>;

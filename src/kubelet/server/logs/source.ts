@@ -14,7 +14,7 @@ const NEWLINE = 0x0a;
 /** Where the last of the program's lines begin, or how many there are if there are fewer. */
 type Tail = { readonly position: number } | { readonly lines: number; readonly isEmpty: boolean };
 
-export interface LogSource {
+interface LogSource {
   /** From a place to the end that there is now. */
   pieces(position: number): AsyncIterable<Buffer>;
   /** `isLast`: nothing follows, so that a line which was left open at the end is a line. */
@@ -26,7 +26,7 @@ export async function openLog(file: string): Promise<PlainLog> {
   return new PlainLog(await open(file, 'r'));
 }
 
-export interface OpenLogs {
+interface OpenLogs {
   /** Oldest first. */
   readonly rotated: readonly LogSource[];
   readonly current: PlainLog | undefined;

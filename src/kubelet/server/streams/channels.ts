@@ -18,7 +18,7 @@ export const SPDY_PROTOCOLS: Readonly<Record<string, string>> = {
 const CHANNELS = ['stdin', 'stdout', 'stderr', 'error', 'resize'] as const;
 const CLOSE_CHANNEL = 255;
 
-export interface Ends {
+interface Ends {
   readonly caller: Duplex;
   readonly callerHead: Buffer;
   readonly backend: Duplex;

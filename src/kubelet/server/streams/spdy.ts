@@ -8,7 +8,7 @@ const [SYN_STREAM, RST_STREAM, PING] = [1, 3, 6];
 const FIN = 0x01;
 const HEAD = 8;
 
-export interface SpdyHandlers {
+interface SpdyHandlers {
   /** `stream` as `open` answered it. */
   data(stream: number, bytes: Buffer): void;
   /** The other side sends no more on it. */

@@ -22,7 +22,7 @@ import {
 type Pod = Stored<NonNullable<(typeof PODS)['object']>>;
 
 /** How a pod goes on: what its status becomes, or nothing for now. */
-export type Fate = (pod: Pod) => 'ready' | 'succeeded' | 'failed' | undefined;
+type Fate = (pod: Pod) => 'ready' | 'succeeded' | 'failed' | undefined;
 
 export interface World {
   readonly api: SecuredApiServer;
@@ -42,7 +42,7 @@ export interface World {
   close(): Promise<void>;
 }
 
-export interface WorldOptions {
+interface WorldOptions {
   /** What lies between the controllers and the server. */
   through?(transport: Transport): Transport;
   /** Whether a scheduler, behind the same, binds the pods; otherwise they are bound by play. */

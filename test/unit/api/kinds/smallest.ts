@@ -112,7 +112,7 @@ const BODIES: Readonly<Record<string, object>> = {
   'volumeattributesclasses.storage.k8s.io': { driverName: 'example.com', parameters: { iops: '1' } },
 };
 
-export interface Smallest {
+interface Smallest {
   readonly metadata: { readonly name: string; readonly namespace?: string };
 }
 

@@ -5,7 +5,7 @@ import { validateObject } from '../../../../src/api/meta.js';
 import type { KubeObject } from '../../../../src/api/object.js';
 
 /** Who writes in these tests, and when. */
-export const write: Write = {
+const write: Write = {
   subresource: '',
   user: { name: 'alice', groups: ['system:authenticated'] },
   time: '2026-01-01T00:00:00Z',

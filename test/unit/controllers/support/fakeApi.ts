@@ -23,7 +23,7 @@ type Meta = Record<string, unknown> & {
 };
 type Draft = Record<string, unknown> & { metadata: Meta };
 
-export interface FakeApiOptions {
+interface FakeApiOptions {
   now?(): number;
   /** How long a watcher waits before its next event. */
   lag?(): Promise<void>;
