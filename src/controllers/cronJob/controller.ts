@@ -10,7 +10,7 @@ import { heldBy, ignoring, indexByController } from '../claim.js';
 import { type Controller, type ControllerContext, newQueue, runLoop } from '../controller.js';
 import { isNamespaceGoing } from '../ownedPods.js';
 import { stampOf } from '../pods.js';
-import { sameStatusMeaning } from '../sameStatus.js';
+import { writeStatus } from '../statusWrite.js';
 import { Writes } from '../writes.js';
 import { type CronJob, type CronJobPlan, type Job, planCronJob, referenceTo } from './plan.js';
 
@@ -69,7 +69,7 @@ async function reconcile(parts: Parts, key: string): Promise<number | undefined>
   for (const event of plan.events) context.record(CRON_JOBS, cron, event);
   await remove(parts, cron, [...plan.forget, ...plan.replace]);
   const status = plan.create === undefined ? plan.status : await create(parts, cron, plan);
-  await writeStatus(parts, cron, status);
+  await writeStatus(parts, CRON_JOBS, cron, status);
   return plan.againMs;
 }
 
@@ -113,15 +113,4 @@ async function create(parts: Parts, cron: CronJob, plan: CronJobPlan): Promise<V
     active: [...kept.filter(({ uid }) => uid !== made.metadata.uid), referenceTo(made)],
     lastScheduleTime: stampOf(wish.scheduledMs),
   };
-}
-
-async function writeStatus(
-  { context, writes }: Parts,
-  cron: CronJob,
-  status: V1CronJobStatus,
-): Promise<void> {
-  if (sameStatusMeaning(cron.status, status)) return;
-  const update = context.client.of(CRON_JOBS).update({ ...cron, status }, { subresource: 'status' });
-  const written = await ignoring(['NotFound'], update);
-  if (written !== undefined) writes.wrote(keyOf(cron.metadata), written);
 }

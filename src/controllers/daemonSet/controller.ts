@@ -1,13 +1,13 @@
 // The DaemonSet controller: one pod on every node that the template fits.
 // Guarantees: with a late cache no node gets two pods; pods that keep ending are replaced ever more slowly.
-import type { V1ControllerRevision, V1DaemonSet, V1DaemonSetStatus, V1Node } from '../../api/gen/types.js';
+import type { V1ControllerRevision, V1DaemonSet, V1Node } from '../../api/gen/types.js';
 import { keyOf } from '../../api/object.js';
 import { sameJson } from '../../api/own.js';
 import { CONTROLLER_REVISIONS, DAEMON_SETS, NODES, PODS } from '../../api/resources.js';
 import { compileLabelSelector } from '../../api/selectors.js';
 import { KeyedBackOff } from '../../base/backOff.js';
 import type { Informer } from '../../client/informer.js';
-import { heldBy, ignoring, indexByController } from '../claim.js';
+import { heldBy, indexByController } from '../claim.js';
 import { type Controller, newQueue, runLoop } from '../controller.js';
 import { Expectations } from '../expectations.js';
 import type { Node } from '../node/health.js';
@@ -29,7 +29,7 @@ import {
   surplusRevisions,
   watchRevisions,
 } from '../revisions.js';
-import { sameStatusMeaning } from '../sameStatus.js';
+import { writeStatus } from '../statusWrite.js';
 import { Writes } from '../writes.js';
 import { type DaemonSet, daemonPod, targetNode } from './nodes.js';
 import { type DaemonSetObserved, planDaemonSet } from './plan.js';
@@ -109,7 +109,7 @@ async function reconcile(parts: Parts, key: string): Promise<number | undefined>
   const pods = await claimPods(parts, set);
   const observed: DaemonSetObserved = { set, nodes: nodes.list(), pods, hash, now: context.now() };
   const outcome = satisfied ? await act(parts, observed) : {};
-  await writeStatus(parts, set, daemonSetStatus({ ...observed, actedOn: satisfied }));
+  await writeStatus(parts, DAEMON_SETS, set, daemonSetStatus({ ...observed, actedOn: satisfied }));
   if (outcome.error !== undefined) throw outcome.error;
   await prune(parts, set, pods, hash);
   const waits = [nextAvailableInMs(observed), outcome.againMs].filter((wait) => wait !== undefined);
@@ -165,17 +165,6 @@ async function prune(parts: Parts, set: DaemonSet, pods: readonly Pod[], hash: s
 /** Another template has the same hash: the count is part of what is hashed. */
 async function countCollision(parts: Parts, set: DaemonSet): Promise<undefined> {
   const status = set.status ?? {};
-  await writeStatus(parts, set, { ...status, collisionCount: (status.collisionCount ?? 0) + 1 });
+  await writeStatus(parts, DAEMON_SETS, set, { ...status, collisionCount: (status.collisionCount ?? 0) + 1 });
   return undefined;
-}
-
-async function writeStatus(
-  { context, writes }: Parts,
-  set: DaemonSet,
-  status: V1DaemonSetStatus,
-): Promise<void> {
-  if (sameStatusMeaning(set.status, status)) return;
-  const update = context.client.of(DAEMON_SETS).update({ ...set, status }, { subresource: 'status' });
-  const written = await ignoring(['NotFound'], update);
-  if (written !== undefined) writes.wrote(keyOf(set.metadata), written);
 }

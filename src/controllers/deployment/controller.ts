@@ -8,9 +8,10 @@ import { ApiError } from '../../api/status.js';
 import { messageOf } from '../../base/errorMessage.js';
 import type { Informer } from '../../client/informer.js';
 import type { WorkQueue } from '../../client/workQueue.js';
-import { candidatesOf, carryOutClaims, heldBy, ignoring, indexByController, planClaims } from '../claim.js';
+import { candidatesOf, carryOutClaims, heldBy, indexByController, planClaims } from '../claim.js';
 import { type Controller, type ControllerContext, newQueue, runLoop } from '../controller.js';
 import { isFinished } from '../pods.js';
+import { putStatus } from '../statusWrite.js';
 import { Writes } from '../writes.js';
 import { type DeploymentAction, planDeployment } from './plan.js';
 import { type Deployment, REVISION, type ReplicaSet, replicasOf, sameTemplate } from './replicaSets.js';
@@ -138,10 +139,7 @@ async function writeStatus(
   deployment: Deployment,
   status: V1DeploymentStatus,
 ): Promise<Deployment> {
-  const deployments = parts.context.client.of(DEPLOYMENTS);
-  const update = deployments.update({ ...deployment, status }, { subresource: 'status' });
-  const written = await ignoring(['NotFound'], update);
-  return written === undefined ? deployment : noted(parts, written);
+  return (await putStatus(parts, DEPLOYMENTS, { ...deployment, status })) ?? deployment;
 }
 
 function noted({ writes }: Parts, written: Deployment): Deployment {

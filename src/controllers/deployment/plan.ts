@@ -1,6 +1,7 @@
 // What a Deployment needs done now: a new ReplicaSet, other sizes, clean-up, its own status. Pure.
 // Guarantees: one safe step at a time; planning again after the step was seen leads on, after a crash too.
 import type { V1DeploymentStatus, V1ReplicaSet } from '../../api/gen/types.js';
+import { sameStatusMeaning } from '../sameStatus.js';
 import { fencepostsOf, isRolling } from './fenceposts.js';
 import {
   byAge,
@@ -18,7 +19,7 @@ import {
   splitReplicaSets,
 } from './replicaSets.js';
 import { newSetSize, type Resize, recreateStep, rollingStep, type Sized, scaleStep } from './sizes.js';
-import { deploymentStatus, hasDeadline, isComplete, type Progress, sameStatus } from './status.js';
+import { deploymentStatus, hasDeadline, isComplete, type Progress } from './status.js';
 
 interface DeploymentObserved {
   readonly deployment: Deployment;
@@ -43,7 +44,7 @@ export function planDeployment(observed: DeploymentObserved): DeploymentAction[]
     deployment.metadata.deletionTimestamp === undefined ? stepsOf(observed, split) : NOTHING;
   const status = deploymentStatus({ ...split, now, news });
   const actions = [...steps];
-  if (!sameStatus(deployment.status, status)) actions.push({ do: 'updateStatus', status });
+  if (!sameStatusMeaning(deployment.status, status)) actions.push({ do: 'updateStatus', status });
   return actions;
 }
 

@@ -177,24 +177,3 @@ function withCondition(
   const condition = { ...wanted, lastUpdateTime: stamp, lastTransitionTime };
   return [...conditions.filter(({ type }) => type !== wanted.type), condition];
 }
-
-const COUNTS = [
-  'observedGeneration',
-  'replicas',
-  'updatedReplicas',
-  'readyReplicas',
-  'availableReplicas',
-  'unavailableReplicas',
-  'terminatingReplicas',
-  'collisionCount',
-] as const;
-
-/** The server drops zero counts, so an absent count equals zero. */
-export function sameStatus(a: V1DeploymentStatus | undefined, b: V1DeploymentStatus): boolean {
-  const count = (status: V1DeploymentStatus | undefined, name: string) =>
-    (status as Readonly<Record<string, unknown>> | undefined)?.[name] ?? 0;
-  return (
-    COUNTS.every((name) => count(a, name) === count(b, name)) &&
-    JSON.stringify(a?.conditions ?? []) === JSON.stringify(b.conditions ?? [])
-  );
-}

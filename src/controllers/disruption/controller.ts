@@ -15,10 +15,9 @@ import {
 import { compileLabelSelector } from '../../api/selectors.js';
 import { messageOf } from '../../base/errorMessage.js';
 import type { Informer, Informers } from '../../client/informer.js';
-import { ignoring } from '../claim.js';
 import { type Controller, newQueue, runLoop } from '../controller.js';
 import type { Pod } from '../pods.js';
-import { sameStatusMeaning } from '../sameStatus.js';
+import { writeStatus } from '../statusWrite.js';
 import { type Budget, dependsOnScale, failedStatus, planBudget } from './plan.js';
 import { runStaleTargets } from './staleTarget.js';
 
@@ -39,7 +38,7 @@ export const disruptionController: Controller = {
   name: NAME,
   needs: [POD_DISRUPTION_BUDGETS, REPLICATION_CONTROLLERS, STATEFUL_SETS],
   async run(context) {
-    const { informers, client, now } = context;
+    const { informers, now } = context;
     const budgets = informers.of(POD_DISRUPTION_BUDGETS);
     const pods = informers.of(PODS);
     pods.index(BY_NAMESPACE, ({ metadata }) => [metadata.namespace ?? '']);
@@ -62,13 +61,8 @@ export const disruptionController: Controller = {
     const reconcile = async (key: string): Promise<number | undefined> => {
       const budget = budgets.get(key);
       if (budget === undefined || budget.metadata.deletionTimestamp !== undefined) return undefined;
-      const write = async (status: Budget['status']) => {
-        if (sameStatusMeaning(budget.status, status)) return;
-        const update = client
-          .of(POD_DISRUPTION_BUDGETS)
-          .update({ ...budget, status }, { subresource: 'status' });
-        await ignoring(['NotFound'], update);
-      };
+      const write = (status: Budget['status']) =>
+        writeStatus({ context }, POD_DISRUPTION_BUDGETS, budget, status);
       let plan: ReturnType<typeof planBudget>;
       try {
         const matches = compileLabelSelector(budget.spec.selector);

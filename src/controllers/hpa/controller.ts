@@ -10,7 +10,7 @@ import { messageOf } from '../../base/errorMessage.js';
 import { ignoring } from '../claim.js';
 import { type Controller, type ControllerContext, newQueue, runLoop } from '../controller.js';
 import { discover } from '../discovery.js';
-import { sameStatusMeaning } from '../sameStatus.js';
+import { writeStatus } from '../statusWrite.js';
 import { memoryMs, type Recommendation, type ScaleEvent } from './limits.js';
 import { readMetric } from './metrics.js';
 import { type Autoscaler, Conditions, metricEvents, planAutoscaler } from './plan.js';
@@ -103,7 +103,7 @@ async function autoscale(
       reason: 'FailedGetScale',
       message: messageOf(error),
     });
-    return writeStatus(context, autoscaler, {
+    return tell(context, autoscaler, {
       ...autoscaler.status,
       conditions: conditions.list(),
     });
@@ -161,7 +161,7 @@ async function autoscale(
   if (plan.recommendation !== undefined) recommendations.push({ replicas: plan.recommendation, atMs: now() });
   memory.recommendations = recommendations.filter(({ atMs }) => atMs > now() - memoryMs(autoscaler.spec));
   memory.events = memory.events.filter(({ atMs }) => atMs > now() - EVENTS_MS);
-  await writeStatus(context, autoscaler, plan.status);
+  await tell(context, autoscaler, plan.status);
 }
 
 async function served(context: ControllerContext, apiVersion: string | undefined, kind: string) {
@@ -189,14 +189,11 @@ async function scalePath(
   return `${base}/namespaces/${namespace}/${resource}/${encodeURIComponent(name)}/scale`;
 }
 
-async function writeStatus(
-  { client }: ControllerContext,
+/** A conflict is settled at the next look. */
+async function tell(
+  context: ControllerContext,
   autoscaler: Autoscaler,
   status: V2HorizontalPodAutoscalerStatus,
-): Promise<void> {
-  if (sameStatusMeaning(autoscaler.status, status)) return;
-  const update = client
-    .of(HORIZONTAL_POD_AUTOSCALERS)
-    .update({ ...autoscaler, status }, { subresource: 'status' });
-  await ignoring(['NotFound', 'Conflict'], update);
+) {
+  await ignoring(['Conflict'], writeStatus({ context }, HORIZONTAL_POD_AUTOSCALERS, autoscaler, status));
 }

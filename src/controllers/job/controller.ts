@@ -1,6 +1,6 @@
 // The Job controller: pods until enough of them have succeeded.
 // Guarantees: a pod is counted once, also over restarts and late caches; one whose Job is gone is never held back.
-import type { V1Job, V1JobStatus } from '../../api/gen/types.js';
+import type { V1Job } from '../../api/gen/types.js';
 import { controllerOf, keyOf, nameOfKey } from '../../api/object.js';
 import { JOBS, PODS } from '../../api/resources.js';
 import { compileLabelSelector } from '../../api/selectors.js';
@@ -17,7 +17,7 @@ import {
 } from '../ownedPods.js';
 import { Pace } from '../pace.js';
 import type { Pod } from '../pods.js';
-import { sameStatusMeaning } from '../sameStatus.js';
+import { writeStatus } from '../statusWrite.js';
 import { Writes } from '../writes.js';
 import { planJob } from './plan.js';
 import { isTracked, type Job, TRACKING } from './pods.js';
@@ -118,7 +118,7 @@ async function reconcile(parts: Parts, key: string): Promise<number | undefined>
     await deletePods(parts, job, [...plan.remove, ...plan.end]),
     await createPods(parts, job, plan.create),
   ].filter((error) => error !== undefined);
-  await writeStatus(parts, job, plan.status);
+  await writeStatus(parts, JOBS, job, plan.status);
   retries.set(uid, plan.retry);
   for (const event of plan.events) context.record(JOBS, job, event);
   await release(parts, plan.release);
@@ -140,11 +140,4 @@ async function release({ context }: Pick<Parts, 'context'>, pods: readonly Pod[]
   );
   const failed = results.find((result) => result.status === 'rejected');
   if (failed !== undefined) throw failed.reason;
-}
-
-async function writeStatus({ context, writes }: Parts, job: Job, status: V1JobStatus): Promise<void> {
-  if (sameStatusMeaning(job.status, status)) return;
-  const update = context.client.of(JOBS).update({ ...job, status }, { subresource: 'status' });
-  const written = await ignoring(['NotFound'], update);
-  if (written !== undefined) writes.wrote(keyOf(job.metadata), written);
 }

@@ -6,12 +6,12 @@ import type {
   V1ReplicaSetStatus,
   V1ReplicationController,
 } from '../../api/gen/types.js';
-import { controllerOf, type KubeObject, keyOf, type Stored } from '../../api/object.js';
+import { controllerOf, type KubeObject, type Stored } from '../../api/object.js';
 import { PODS, REPLICA_SETS, REPLICATION_CONTROLLERS, type ResourceType } from '../../api/resources.js';
 import { compileLabelSelector } from '../../api/selectors.js';
 import { messageOf } from '../../base/errorMessage.js';
 import type { Informer } from '../../client/informer.js';
-import { heldBy, ignoring, indexByController } from '../claim.js';
+import { heldBy, indexByController } from '../claim.js';
 import { type Controller, newQueue, runLoop } from '../controller.js';
 import { Expectations } from '../expectations.js';
 import {
@@ -25,9 +25,11 @@ import {
 } from '../ownedPods.js';
 import { Pace } from '../pace.js';
 import { type Pod, stampOf } from '../pods.js';
+import { sameStatusMeaning } from '../sameStatus.js';
+import { putStatus } from '../statusWrite.js';
 import { Writes } from '../writes.js';
 import { planReplicaSet } from './plan.js';
-import { nextAvailableInMs, type ReplicaSetSeen, replicaSetStatus, sameStatus } from './status.js';
+import { nextAvailableInMs, type ReplicaSetSeen, replicaSetStatus } from './status.js';
 
 type Set = Stored<V1ReplicaSet>;
 
@@ -36,7 +38,7 @@ interface Flavour<T extends KubeObject> {
   readonly name: string;
   readonly type: ResourceType<T>;
   asReplicaSet(object: Stored<T>): Set;
-  withStatus(object: Stored<T>, status: V1ReplicaSetStatus): T;
+  withStatus(object: Stored<T>, status: V1ReplicaSetStatus): Stored<T>;
 }
 
 export const replicaSetController: Controller = replicaController<V1ReplicaSet>({
@@ -167,15 +169,15 @@ function familyOf<T extends KubeObject>(
 }
 
 async function writeStatus<T extends KubeObject>(
-  { context, writes, type, flavour }: Parts<T>,
+  parts: Parts<T>,
   owner: Stored<T>,
   seen: ReplicaSetSeen,
 ): Promise<void> {
+  const { type, flavour } = parts;
   const status = replicaSetStatus(seen);
   const old = seen.set.status;
-  if (sameStatus(old, type.kind === 'ReplicaSet' ? status : { ...status, terminatingReplicas: 0 })) return;
+  if (sameStatusMeaning(old, type.kind === 'ReplicaSet' ? status : { ...status, terminatingReplicas: 0 }))
+    return;
   const wanted = flavour.withStatus(owner, status);
-  const update = context.client.of(type).update(wanted, { subresource: 'status' });
-  const written = await ignoring(['NotFound'], update);
-  if (written !== undefined) writes.wrote(keyOf(owner.metadata), written);
+  await putStatus(parts, type, wanted);
 }

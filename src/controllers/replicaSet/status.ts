@@ -50,23 +50,6 @@ export function nextAvailableInMs({
   return waits.length === 0 ? undefined : Math.min(...waits);
 }
 
-const COUNTS = [
-  'replicas',
-  'fullyLabeledReplicas',
-  'readyReplicas',
-  'availableReplicas',
-  'terminatingReplicas',
-  'observedGeneration',
-] as const;
-
-/** The server drops zero counts, so an absent count equals zero. */
-export function sameStatus(a: V1ReplicaSetStatus | undefined, b: V1ReplicaSetStatus): boolean {
-  return (
-    COUNTS.every((count) => (a?.[count] ?? 0) === (b[count] ?? 0)) &&
-    JSON.stringify(a?.conditions ?? []) === JSON.stringify(b.conditions ?? [])
-  );
-}
-
 function conditionsOf(
   set: Stored<V1ReplicaSet>,
   now: number,

@@ -1,16 +1,11 @@
 // The StatefulSet controller: pods with names and storage of their own, made and updated in order.
 // Guarantees: acts only on a cache that shows its last deeds, so the order holds; claims exist before their pod.
-import type {
-  V1ControllerRevision,
-  V1PersistentVolumeClaim,
-  V1StatefulSet,
-  V1StatefulSetStatus,
-} from '../../api/gen/types.js';
+import type { V1ControllerRevision, V1PersistentVolumeClaim, V1StatefulSet } from '../../api/gen/types.js';
 import { keyOf } from '../../api/object.js';
 import { CONTROLLER_REVISIONS, PERSISTENT_VOLUME_CLAIMS, PODS, STATEFUL_SETS } from '../../api/resources.js';
 import { compileLabelSelector } from '../../api/selectors.js';
 import type { Informer } from '../../client/informer.js';
-import { candidatesOf, carryOutClaims, heldBy, ignoring, indexByController, planClaims } from '../claim.js';
+import { candidatesOf, carryOutClaims, heldBy, indexByController, planClaims } from '../claim.js';
 import { type Controller, newQueue, runLoop } from '../controller.js';
 import { Expectations } from '../expectations.js';
 import { deletePods, type PodOwners, watchOwnedPods, watchOwners } from '../ownedPods.js';
@@ -24,7 +19,7 @@ import {
   templateOf,
   watchRevisions,
 } from '../revisions.js';
-import { sameStatusMeaning } from '../sameStatus.js';
+import { writeStatus } from '../statusWrite.js';
 import { Writes } from '../writes.js';
 import { createStatefulPod, keepClaims } from './deeds.js';
 import { ordinalOf, revisionNameOf, type StatefulSet } from './identity.js';
@@ -98,6 +93,7 @@ async function reconcile(parts: Parts, key: string): Promise<number | undefined>
   const failure = satisfied ? await act(parts, observed) : undefined;
   await writeStatus(
     parts,
+    STATEFUL_SETS,
     set,
     statefulSetStatus({ ...observed, actedOn: satisfied && failure === undefined }),
   );
@@ -181,17 +177,9 @@ async function prune(
 /** Another template has the same hash: the count is part of what is hashed. */
 async function countCollision(parts: Parts, set: StatefulSet): Promise<undefined> {
   const status = set.status ?? { replicas: 0 };
-  await writeStatus(parts, set, { ...status, collisionCount: (status.collisionCount ?? 0) + 1 });
+  await writeStatus(parts, STATEFUL_SETS, set, {
+    ...status,
+    collisionCount: (status.collisionCount ?? 0) + 1,
+  });
   return undefined;
-}
-
-async function writeStatus(
-  { context, writes }: Parts,
-  set: StatefulSet,
-  status: V1StatefulSetStatus,
-): Promise<void> {
-  if (sameStatusMeaning(set.status, status)) return;
-  const update = context.client.of(STATEFUL_SETS).update({ ...set, status }, { subresource: 'status' });
-  const written = await ignoring(['NotFound'], update);
-  if (written !== undefined) writes.wrote(keyOf(set.metadata), written);
 }

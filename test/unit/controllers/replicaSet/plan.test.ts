@@ -3,11 +3,8 @@ import { describe, expect, test } from 'vitest';
 import { REPLICA_SETS } from '../../../../src/api/resources.js';
 import { podFromTemplate } from '../../../../src/controllers/ownedPods.js';
 import { planReplicaSet } from '../../../../src/controllers/replicaSet/plan.js';
-import {
-  nextAvailableInMs,
-  replicaSetStatus,
-  sameStatus,
-} from '../../../../src/controllers/replicaSet/status.js';
+import { nextAvailableInMs, replicaSetStatus } from '../../../../src/controllers/replicaSet/status.js';
+import { sameStatusMeaning } from '../../../../src/controllers/sameStatus.js';
 import { ago, NOW, pod, replicaSet } from '../support/objects.js';
 
 const pods = (count: number) =>
@@ -93,7 +90,7 @@ describe('replicaSetStatus', () => {
     ]);
     const healed = replicaSetStatus({ set: { ...set, status: failed }, pods: [], now: NOW, actedOn: true });
     expect(healed.conditions).toBeUndefined();
-    expect(sameStatus(failed, healed)).toBe(false);
+    expect(sameStatusMeaning(failed, healed)).toBe(false);
   });
 
   test('says when the next pod becomes available', () => {
