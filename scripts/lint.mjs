@@ -2,6 +2,7 @@
 // that are declared. Guarantees: all are run; a finding of any gives exit code 1.
 import { readFileSync } from 'node:fs';
 import { differences, SECTIONS } from './lib/declared.mjs';
+import { unusedExports } from './lib/exports.mjs';
 import { idioms } from './lib/idioms.mjs';
 import { runVisibly } from './lib/run.mjs';
 import { listFiles } from './lib/stamp.mjs';
@@ -21,6 +22,6 @@ const undeclaredPackages = () =>
 
 const biome = inTree('node_modules', '@biomejs', 'biome', 'bin', 'biome');
 const code = await runVisibly(process.execPath, [biome, 'check', '.'], { cwd: root });
-const found = [...undeclaredPackages(), ...idioms(sources)];
+const found = [...undeclaredPackages(), ...idioms(sources), ...unusedExports(sources)];
 for (const finding of found) process.stderr.write(`${finding}\n`);
 process.exitCode = code === 0 && found.length === 0 ? 0 : 1;

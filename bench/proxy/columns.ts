@@ -5,8 +5,7 @@ import type { Row, Run } from './measure.js';
 /** Numbers that every run has. */
 export type Quantity = Exclude<keyof Run, 'bareMs'>;
 
-const summaryOf = ({ runs }: Row, quantity: Quantity): Summary =>
-  summarize(runs.map((run) => run[quantity]));
+const summaryOf = ({ runs }: Row, quantity: Quantity): Summary => summarize(runs.map((run) => run[quantity]));
 
 export const medianOf = (row: Row, quantity: Quantity): number => summaryOf(row, quantity).median;
 

@@ -17,8 +17,7 @@ export const cniSources = () => sourcesBelow('cni-plugins');
 export const cniLibrarySources = () => cniSources().filter((path) => path !== 'cni-plugins/main.cc');
 
 /** The native unit tests, which are linked into one executable; what stands in a folder below them is a program of its own. */
-const testSources = () =>
-  sourcesBelow('native/test').filter((path) => dirname(path) === 'native/test');
+const testSources = () => sourcesBelow('native/test').filter((path) => dirname(path) === 'native/test');
 
 /** The fuzz targets: each file is an executable of its own, named like the file. */
 export const fuzzSources = () => sourcesBelow('native/fuzz');

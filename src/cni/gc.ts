@@ -17,11 +17,7 @@ interface Garbage {
 }
 
 /** The attachments of the network that are in the cache but not among the valid ones. Pure. */
-function leftovers({
-  list,
-  valid,
-  cached,
-}: Pick<Garbage, 'list' | 'valid' | 'cached'>): CachedAttachment[] {
+function leftovers({ list, valid, cached }: Pick<Garbage, 'list' | 'valid' | 'cached'>): CachedAttachment[] {
   const kept = new Set(valid.map(({ containerId, ifName }) => `${containerId} ${ifName}`));
   return cached.filter(
     (attachment) =>

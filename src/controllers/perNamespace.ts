@@ -6,9 +6,7 @@ import { CONFIG_MAPS, NAMESPACES, type ResourceType, SERVICE_ACCOUNTS } from '..
 import { ApiError } from '../api/status.js';
 import { type Controller, type ControllerContext, newQueue, runLoop } from './controller.js';
 
-type Wish<T> =
-  | { readonly do: 'create'; readonly object: T }
-  | { readonly do: 'update'; readonly object: T };
+type Wish<T> = { readonly do: 'create'; readonly object: T } | { readonly do: 'update'; readonly object: T };
 
 const ROOT_CA = 'kube-root-ca.crt';
 const DESCRIPTION = 'kubernetes.io/description';

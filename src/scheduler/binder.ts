@@ -41,10 +41,7 @@ export async function reportFailure(client: Client, pod: Stored<V1Pod>, failure:
 }
 
 /** The condition to write, or undefined when the pod has it. The time of transition is that of the status. */
-function conditionOf(
-  pod: Stored<V1Pod>,
-  { reason, message, now }: Failure,
-): V1PodCondition | undefined {
+function conditionOf(pod: Stored<V1Pod>, { reason, message, now }: Failure): V1PodCondition | undefined {
   const held = pod.status?.conditions?.find(({ type }) => type === 'PodScheduled');
   const wanted = { type: 'PodScheduled', status: 'False', reason, message };
   const isSame = held?.status === wanted.status && held.reason === reason && held.message === message;

@@ -7,7 +7,7 @@ import type { KindDefinition } from '../../api/kind.js';
 import type { KubeObject } from '../../api/object.js';
 import { statusError } from '../../api/status.js';
 
-export interface SlowCheck {
+interface SlowCheck {
   readonly kind: KindDefinition;
   readonly object: unknown;
   /** Undefined when it is new. */
@@ -36,7 +36,7 @@ interface Waiting {
   reject(error: Error): void;
 }
 
-export interface SlowCheckOptions {
+interface SlowCheckOptions {
   /** Of processor time: on a busy machine a check takes longer. */
   readonly mostMs: number;
   readonly idleMs: number;

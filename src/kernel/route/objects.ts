@@ -238,15 +238,7 @@ export interface Rule extends RuleFields {
   readonly priority: number;
 }
 
-type NeighbourFlag =
-  | 'use'
-  | 'self'
-  | 'master'
-  | 'proxy'
-  | 'extern_learn'
-  | 'offload'
-  | 'sticky'
-  | 'router';
+type NeighbourFlag = 'use' | 'self' | 'master' | 'proxy' | 'extern_learn' | 'offload' | 'sticky' | 'router';
 
 export interface NeighbourFields {
   readonly address?: string;

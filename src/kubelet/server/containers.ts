@@ -42,11 +42,7 @@ export function hasContainer({ spec }: Pod, name: string): boolean {
 }
 
 /** Newest first. */
-async function runsOf(
-  runtime: RuntimeService,
-  podUid: string,
-  name: string,
-): Promise<readonly Container[]> {
+async function runsOf(runtime: RuntimeService, podUid: string, name: string): Promise<readonly Container[]> {
   const labels = { [POD_UID]: podUid, [CONTAINER_NAME]: name };
   const runs = await runtime.listContainers({ labels });
   return runs.toSorted((a, b) => (a.createdAt < b.createdAt ? 1 : a.createdAt > b.createdAt ? -1 : 0));

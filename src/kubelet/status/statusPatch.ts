@@ -1,6 +1,6 @@
 // The patch that brings a pod's status in the API to the one wanted. No IO.
 // Guarantees: strategic merge, guarded by uid; undefined when nothing differs; conditions of others are not touched.
-import type { V1PodCondition, V1PodStatus } from '../../api/gen/types.js';
+import type { V1PodStatus } from '../../api/gen/types.js';
 import { PASSING } from './conditions.js';
 
 type Fields = Record<string, unknown>;

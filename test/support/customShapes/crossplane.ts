@@ -200,7 +200,9 @@ export const compositeDefinition: CustomShape = {
       connectionSecretKeys: ['user', 'password'],
       versions: [
         {
-          ...{ name: 'v1', served: true, referenceable: true },
+          name: 'v1',
+          served: true,
+          referenceable: true,
           schema: { openAPIV3Schema: { type: 'object', properties: { spec: { type: 'object' } } } },
         },
       ],
@@ -221,7 +223,9 @@ export const compositeDefinition: CustomShape = {
     },
     {
       spec: {
-        ...{ group: 'g', names: { plural: 'x', kind: 'X' }, connectionSecretKeys: ['a', 'a'] },
+        group: 'g',
+        names: { plural: 'x', kind: 'X' },
+        connectionSecretKeys: ['a', 'a'],
         versions: [{ name: 'v1', served: true, referenceable: true }],
       },
       words: 'spec.connectionSecretKeys[1]: Duplicate value: "a"',

@@ -4,7 +4,7 @@ import type { V1JSONSchemaProps } from '../../../src/api/gen/types.js';
 
 export type Schema = V1JSONSchemaProps;
 
-export interface Refusal {
+interface Refusal {
   readonly spec: object;
   /** Of the answer, as Kubernetes says it. */
   readonly words: string;

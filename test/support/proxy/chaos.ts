@@ -27,10 +27,7 @@ const PATIENCE_MS = 5_000;
 /** Deterministic choice. */
 type Choose = <T>(list: readonly T[]) => T;
 /** A name, and the shell's commands that do it on the node. */
-type Fault = readonly [
-  name: string,
-  commands: (lab: TruthLab, choose: Choose) => Promise<string> | string,
-];
+type Fault = readonly [name: string, commands: (lab: TruthLab, choose: Choose) => Promise<string> | string];
 
 interface ChaosRun {
   readonly mode: ProxyMode['name'];

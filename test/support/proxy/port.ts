@@ -25,8 +25,7 @@ export function servicePort(n: number, more: Partial<ServicePort> = {}): Service
   };
 }
 
-const podIp = (n: number, family: IpFamily = 'ip') =>
-  family === 'ip' ? `10.244.0.${n}` : `fd00:244::${n}`;
+const podIp = (n: number, family: IpFamily = 'ip') => (family === 'ip' ? `10.244.0.${n}` : `fd00:244::${n}`);
 
 export const stateOf = (...ports: readonly ServicePort[]): ProxyState =>
   new Map(ports.map((port) => [port.key, port]));
