@@ -4,12 +4,12 @@
 import { type Cidr, type Family, formatCidr, overlaps, parseCidr, parseIp, subnets } from '../../api/ip.js';
 
 export type NodePrefixes = Readonly<Record<Family, number>>;
-export const NODE_PREFIXES: NodePrefixes = { IPv4: 24, IPv6: 64 };
+const NODE_PREFIXES: NodePrefixes = { IPv4: 24, IPv6: 64 };
 
 /** Of the addresses whose subnet is remembered. */
 const MOST_REMEMBERED = 50_000;
 
-export interface Wish {
+interface Wish {
   /** Networks that the node should have if they are free, such as those of its pods. */
   readonly preferred?: readonly string[];
   /** Whether somebody uses the network though no node holds it. */
