@@ -8,6 +8,8 @@ import { LOCAL_PODS, namespaceOf, podOf, workload } from './workload.js';
 
 export interface Synced {
   readonly syncMs: number;
+  /** Of all threads of the process, in the kernel too. */
+  readonly syncCpuMs: number;
   readonly residentMb: number;
   readonly addMs: readonly number[];
   readonly moveMs: readonly number[];
@@ -29,12 +31,14 @@ async function timed(change: () => void): Promise<number> {
   return took;
 }
 
+const cpu = process.cpuUsage();
 const syncMs = await timed(() => {
   planner.setPodRanges(['10.244.0.0/16']);
   for (let i = 0; i < 100; i++) planner.setNamespace(namespaceOf(i), {});
   for (const pod of before) planner.setPod(pod);
   for (const policy of all) planner.setPolicy(policy);
 });
+const { user, system } = process.cpuUsage(cpu);
 const resident = residentMb(process.pid);
 const [addMs, moveMs]: [number[], number[]] = [[], []];
 const local = (i: number, labels = {}) => ({ ...podOf(i, labels), isLocal: true });
@@ -44,5 +48,11 @@ for (let i = 0; i < CHANGES; i++)
 nft.close();
 // The first ones warm the compiler.
 const settled = (times: readonly number[]) => times.slice(CHANGES / 4);
-const synced: Synced = { syncMs, residentMb: resident, addMs: settled(addMs), moveMs: settled(moveMs) };
+const synced: Synced = {
+  syncMs,
+  syncCpuMs: (user + system) / 1000,
+  residentMb: resident,
+  addMs: settled(addMs),
+  moveMs: settled(moveMs),
+};
 process.stdout.write(JSON.stringify(synced));
