@@ -28,6 +28,42 @@ export interface ApiRequest {
   readonly term?: Check | undefined;
 }
 
+/** The request, with a body or a user of another origin. What it has, such as its signal, is made when it is asked for. */
+export function requestWith(
+  request: ApiRequest,
+  { body, user = request.user }: { body?: () => Promise<Buffer>; user?: UserInfo | undefined },
+): ApiRequest {
+  return {
+    get method() {
+      return request.method;
+    },
+    get url() {
+      return request.url;
+    },
+    get headers() {
+      return request.headers;
+    },
+    get credentials() {
+      return request.credentials;
+    },
+    get remoteAddress() {
+      return request.remoteAddress;
+    },
+    get signal() {
+      return request.signal;
+    },
+    get takesObjects() {
+      return request.takesObjects === true;
+    },
+    get term() {
+      return request.term;
+    },
+    ...(user === undefined ? {} : { user }),
+    body: body ?? (() => request.body()),
+    isAllowed: () => request.isAllowed?.() ?? true,
+  };
+}
+
 /** The largest body that a request may have. */
 export const MAX_BODY = 3 * 1024 * 1024;
 

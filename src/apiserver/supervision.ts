@@ -4,7 +4,7 @@
 import type { AuditSink } from './audit/auditLog.js';
 import { auditEvent, MAX_BODY } from './audit/event.js';
 import type { AuditLevel, AuditPolicy } from './audit/policy.js';
-import type { ApiRequest, ApiResponse } from './exchange.js';
+import { type ApiRequest, type ApiResponse, requestWith } from './exchange.js';
 import type { InFlight } from './load/inFlight.js';
 import type { RequestMetrics } from './metrics/requests.js';
 import { isLongRunning, type RequestTrace } from './requestTrace.js';
@@ -39,8 +39,7 @@ export function makeSupervision(options: {
         bodies.set(kept, bytes);
         return bytes;
       };
-      // Not a copy: what a request has, such as its signal, is made when it is asked for.
-      const kept: ApiRequest = Object.create(request, { body: { value: body } });
+      const kept: ApiRequest = requestWith(request, { body });
       return kept;
     },
     admit(trace) {

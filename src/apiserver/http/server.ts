@@ -10,7 +10,7 @@ import { gzip } from 'node:zlib';
 import { subjectUser } from '../../api/certificates/subject.js';
 import type { Log } from '../../api/log.js';
 import { statusError } from '../../api/status.js';
-import { type ApiRequest, type ApiResponse, jsonResponse, MAX_BODY } from '../exchange.js';
+import { type ApiRequest, type ApiResponse, jsonResponse, MAX_BODY, requestWith } from '../exchange.js';
 import type { Handler } from '../handler.js';
 import type { Credentials, UserInfo } from '../identity.js';
 import { LARGE_PIECE, PIECE } from '../registry/pieces.js';
@@ -98,7 +98,7 @@ export function createInsecureServer(options: {
 }): http.Server {
   const { handler, user, log } = options;
   // Not a copy: what a request has, such as its signal, is made when it is asked for.
-  const asUser = (request: ApiRequest): ApiRequest => Object.create(request, { user: { value: user } });
+  const asUser = (request: ApiRequest): ApiRequest => requestWith(request, { user });
   return answering(http.createServer(CONNECTION), (request) => handler(asUser(request)), log);
 }
 

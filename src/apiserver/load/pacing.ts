@@ -1,6 +1,6 @@
 // What a costly request waits for: room before its body is read, and a turn before each step of its work.
 // Guarantees: a request of little costs one look at its head; callers in the same process wait for no room.
-import { type ApiRequest, MAX_BODY } from '../exchange.js';
+import { type ApiRequest, MAX_BODY, requestWith } from '../exchange.js';
 import type { RequestTrace } from '../requestTrace.js';
 import { BodyRoom } from './bodyRoom.js';
 import { COSTLY_BYTES, CostlySteps } from './costlySteps.js';
@@ -25,8 +25,7 @@ export function makePacing({ room = new BodyRoom(), steps = new CostlySteps() } 
         await steps.next(user);
         return read;
       };
-      // Not a copy: what a request has, such as its signal, is made when it is asked for.
-      return Object.create(request, { body: { value: body } });
+      return requestWith(request, { body });
     },
     step: (user, bytes) => (bytes < COSTLY_BYTES ? undefined : steps.next(user)),
   };
