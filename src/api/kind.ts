@@ -54,8 +54,11 @@ export interface Write {
 export interface CustomForm {
   /** Made when it is first asked for. */
   readonly schema: Structural;
-  /** True for what was stored since the definition was as it is now: it has the schema's form already. */
-  isCurrent(revision: number): boolean;
+  /**
+   * True for what was stored since the definition was as it is now, in the version that it stores: it has the schema's form
+   * already. Whoever began to write before the change may have stored another version after it.
+   */
+  isCurrent(revision: number, storedVersion: () => string): boolean;
   /** An object as this form has it, whatever the definition was when it was stored. Undefined when it is so already. */
   current(object: KubeObject): KubeObject | undefined;
 }

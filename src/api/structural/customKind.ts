@@ -231,7 +231,8 @@ function customForm(maker: Maker, version: Version): CustomForm {
       return own.schema;
     },
     // What a webhook converts is kept as it lies in the store.
-    isCurrent: (revision) => isConverted || revision > changedAt,
+    isCurrent: (revision, storedVersion) =>
+      isConverted || (revision > changedAt && storedVersion() === apiVersion),
     current: (object) => {
       const fresh = inForm(object, stored.schema, apiVersion);
       return sameJson(fresh, object) ? undefined : fresh;

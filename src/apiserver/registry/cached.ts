@@ -4,7 +4,7 @@
 import type { KindDefinition } from '../../api/kind.js';
 import type { KubeObject, Stored } from '../../api/object.js';
 import { deepFreeze } from '../../client/freeze.js';
-import { encodeForStore, parseObject, withRevision } from './encode.js';
+import { encodeForStore, parseObject, storedVersionOf, withRevision } from './encode.js';
 import { ParsedObjects } from './parsedObjects.js';
 
 /** What selectors look at, without the rest of the object. */
@@ -59,10 +59,11 @@ export class CachedObject {
   ) {
     this.#kind = kind;
 
-    this.#bytes = shared ?? withRevision(stored, revision);
+    const bytes = shared ?? withRevision(stored, revision);
+    this.#bytes = bytes;
     this.#read = read;
-    this.#size = this.#bytes.length;
-    this.#isCurrent = kind.custom === undefined || kind.custom.isCurrent(revision);
+    this.#size = bytes.length;
+    this.#isCurrent = kind.custom?.isCurrent(revision, () => storedVersionOf(bytes)) ?? true;
   }
 
   /** The same version of the object, of a kind whose definition has changed. */

@@ -90,6 +90,20 @@ test('objects that were stored before a default or another storage version came 
   );
 });
 
+test('an object that was written in the former storage version after the change is shown as what is asked for', async () => {
+  const { send, define, api } = server;
+  const color = specOf({ color: { type: 'string', default: 'red' } });
+  const v2 = { name: 'v2', storage: true, schema: { openAPIV3Schema: color } };
+  await define({ versions: [{ name: 'v1' }, v2] });
+  // As a request does that had begun to write before the change, here or at another server.
+  const late = { ...widget('late', { spec: { size: 1 } }), metadata: { name: 'late', namespace: 'default' } };
+  const key = `/registry/widgets.${GROUP}/default/late`;
+  await api.store.create(key, Buffer.from(JSON.stringify(late)));
+  const newer = WIDGETS.replace('/v1/', '/v2/');
+  const listed = await send('GET', newer);
+  expect(listed.body.items).toMatchObject([{ apiVersion: `${GROUP}/v2`, spec: { color: 'red' } }]);
+});
+
 test('status and scale are subresources: each changes its own part, and only the spec counts', async () => {
   const { send, define } = server;
   await define({
