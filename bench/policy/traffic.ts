@@ -30,7 +30,7 @@ if (/connect/) { close opened() for 1 .. ${CONNECTIONS} }
 else { my $s = opened(); syswrite $s, 'b'; syswrite $s, $x for 1 .. ${MEGABYTES}; shutdown $s, 1; sysread $s, my $e, 1 }
 print time - $t, " ", clock - $c, "\\n" }`;
 
-interface Traffic {
+export interface Traffic {
   readonly connectUs: number;
   readonly gigabyteMs: number;
   /** Processor time of the sender, which also forwards what it sends: the machine's other work is not in it. */

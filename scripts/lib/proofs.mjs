@@ -99,6 +99,13 @@ export const PROOFS = [
     tests: ['network/policy/planner'],
   },
   {
+    name: 'policy-kills',
+    what: 'the agent killed 30 times under connections that policies allow and forbid',
+    env: { TRELLIS_POLICY_KILLS: '30' },
+    project: 'e2e',
+    tests: ['networkPolicy'],
+  },
+  {
     name: 'chaos',
     what: 'rules and addresses spoiled at random, 60 times in each mode of the kernel: the truth table holds again',
     env: { TRELLIS_CHAOS_ROUNDS: '60' },
@@ -114,10 +121,10 @@ export const PROOFS = [
   },
   {
     name: 'modes',
-    what: 'clusters of three nodes in every proxy mode',
+    what: 'clusters of three nodes, and the chapter on network policies, in every proxy mode',
     env: { TRELLIS_PROOF: 'long' },
     project: 'e2e',
-    tests: ['nodes', 'walkThrough'],
+    tests: ['nodes', 'walkThrough', 'networkPolicy'],
   },
   {
     name: 'load',
