@@ -174,6 +174,8 @@ test.each([
   [`${'2.'}${'0.'.repeat(27)}0.0.d.f.ip6.arpa`, 'fd00::2'],
   ['3.2.1.in-addr.arpa', undefined],
   ['999.3.2.1.in-addr.arpa', undefined],
+  ['5.4.3.2.1.in-addr.arpa', undefined],
+  [`${'2.'}${'0.'.repeat(28)}0.0.d.f.ip6.arpa`, undefined],
 ])('%s stands for %s', (name, expected) => {
   expect(addressOfArpa(name)).toBe(expected);
 });
