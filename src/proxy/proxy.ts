@@ -12,8 +12,8 @@ import { Closers } from '../base/closers.js';
 import { makeSyncRunner, type SyncRunner } from '../base/syncRunner.js';
 import type { Informers } from '../client/informer.js';
 import type { ConntrackPort } from '../kernel/conntrack/port.js';
+import { pollDrift } from './driftPoll.js';
 import { FlowKeeper, type UdpPorts } from './flowKeeper.js';
-import { keepGlancing } from './glances.js';
 import { ProxyMetrics } from './metrics.js';
 import { makeRefusals } from './refusals.js';
 import { type Tracker, trackServices } from './tracker.js';
@@ -125,7 +125,7 @@ export class NodeProxy {
   #watch(): void {
     const { mode, syncPeriodMs = SYNC_PERIOD_MS, glancePeriodMs = GLANCE_PERIOD_MS } = this.#options;
     const unwatch = mode.watch?.(() => this.#repair());
-    const glances = keepGlancing({
+    const glances = pollDrift({
       mode: { check: () => this.#check(), ...(mode.stamp && { stamp: mode.stamp.bind(mode) }) },
       periodMs: glancePeriodMs,
       syncs: () => (this.#isSyncing ? undefined : this.#syncs),

@@ -1,6 +1,6 @@
 // Looking often where the kernel tells no events.
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { keepGlancing } from '../../../src/proxy/glances.js';
+import { pollDrift } from '../../../src/proxy/driftPoll.js';
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
@@ -11,7 +11,7 @@ function start() {
   const check = vi.fn(async () => kernel.isIntact);
   const stamp = vi.fn(async () => kernel.stamp);
   const mode = { name: 'm', check, stamp } as never;
-  const glances = keepGlancing({ mode, periodMs: 1000, syncs: () => kernel.syncs, onDrift });
+  const glances = pollDrift({ mode, periodMs: 1000, syncs: () => kernel.syncs, onDrift });
   return { kernel, onDrift, check, stamp, glances };
 }
 

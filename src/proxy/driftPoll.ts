@@ -13,7 +13,7 @@ interface GlanceOptions {
 const GLANCE_SHARE = 1 / 50;
 
 /** Compares the mode's stamp with the one after the last sync; where it differs, a real check decides. */
-export function keepGlancing({ mode, periodMs, syncs, onDrift }: GlanceOptions): { stop(): void } {
+export function pollDrift({ mode, periodMs, syncs, onDrift }: GlanceOptions): { stop(): void } {
   let timer: NodeJS.Timeout | undefined;
   let isStopped = false;
   let known: { readonly stamp: string; readonly at: number } | undefined;
