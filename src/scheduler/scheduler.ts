@@ -9,7 +9,6 @@ import type { Client } from '../client/client.js';
 import type { EventRecorder } from '../client/eventRecorder.js';
 import type { Informers } from '../client/informer.js';
 import { Attempts } from './attempt.js';
-import { Bell } from './bell.js';
 import type { Profile } from './choose.js';
 import { defaultProfile } from './configuration/profiles.js';
 import type { Extender } from './extenders/extender.js';
@@ -18,6 +17,7 @@ import { SchedulerMetrics } from './metrics.js';
 import { OptionalKinds } from './optionalKinds.js';
 import { Budgets } from './preemption/budgets.js';
 import { SchedulerState } from './state.js';
+import { WakeSignal } from './wakeSignal.js';
 import { Writer } from './writer.js';
 
 export { DEFAULT_SCHEDULER_NAME } from './configuration/profiles.js';
@@ -52,7 +52,7 @@ const EXPIRY_CHECK_MS = 30_000;
 export class Scheduler {
   readonly #options: SchedulerOptions;
   readonly #now: () => number;
-  readonly #bell = new Bell();
+  readonly #bell = new WakeSignal();
   readonly #state: SchedulerState;
   readonly #writer: Writer;
   readonly #attempts: Attempts;

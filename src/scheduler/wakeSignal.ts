@@ -1,6 +1,6 @@
 // Something to wait on that others ring. A ring while nobody waits is remembered.
 
-export class Bell {
+export class WakeSignal {
   #hasRung = false;
   #answer: (() => void) | undefined;
 
