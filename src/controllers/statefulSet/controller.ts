@@ -21,7 +21,7 @@ import {
 } from '../revisions.js';
 import { writeStatus } from '../statusWrite.js';
 import { Writes } from '../writes.js';
-import { createStatefulPod, keepClaims } from './deeds.js';
+import { createStatefulPod, keepClaims } from './apply.js';
 import { ordinalOf, revisionNameOf, type StatefulSet } from './identity.js';
 import { planStatefulSet, type StatefulSetObserved, type Template } from './plan.js';
 import { nextAvailableInMs, statefulSetStatus } from './status.js';
