@@ -2,7 +2,7 @@
 // Guarantees: one commit is one transaction; failures name the caller's requests, however they were split on the way.
 import { addon, type NetNs } from '../addon.js';
 import { Channel } from '../channel.js';
-import { applyPieces, cutRequests } from '../pieces.js';
+import { applyPieces, splitRequests } from '../splitRequests.js';
 import { Watches } from '../watch.js';
 import type { NftPort, SetElement } from './port.js';
 
@@ -19,7 +19,7 @@ export async function openNft(netns?: NetNs): Promise<NftPort> {
 
   return {
     async commit(requests, options = {}) {
-      const pieces = cutRequests(requests, 'elements', ELEMENTS);
+      const pieces = splitRequests(requests, 'elements', ELEMENTS);
       // Behind the requests, so that it does not shift their indexes.
       if (options.generation !== undefined) {
         const request = { do: 'check', kind: 'generation', generation: options.generation };

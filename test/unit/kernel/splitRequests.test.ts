@@ -1,7 +1,7 @@
 // Long requests are cut for the way to the core; what comes back speaks of the requests as they were given.
 import { describe, expect, test } from 'vitest';
 import type { IpSetRequest } from '../../../src/kernel/ipset/port.js';
-import { cutRequests, joinFailures } from '../../../src/kernel/pieces.js';
+import { joinFailures, splitRequests } from '../../../src/kernel/splitRequests.js';
 
 const requests: readonly IpSetRequest[] = [
   { do: 'flush', kind: 'set', name: 's' },
@@ -14,7 +14,7 @@ const requests: readonly IpSetRequest[] = [
   },
   { do: 'delete', kind: 'entry', set: 's', entries: ['1', '2'] },
 ];
-const cut = () => cutRequests(requests, 'entries', 2000);
+const cut = () => splitRequests(requests, 'entries', 2000);
 const failure = { code: 'EEXIST', message: '', operation: '', kernel: '', errno: 17 };
 
 describe('long requests', () => {

@@ -11,7 +11,7 @@ interface Piece {
 }
 
 /** Requests whose `list` is short enough to be turned into bytes between two turns of the event loop. */
-export function cutRequests(requests: readonly object[], list: string, size: number): Piece[] {
+export function splitRequests(requests: readonly object[], list: string, size: number): Piece[] {
   return requests.flatMap((request, index): Piece[] => {
     const entries = (request as Record<string, unknown>)[list];
     if (!Array.isArray(entries) || entries.length <= size) return [{ request, index, offset: 0 }];
