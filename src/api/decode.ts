@@ -6,7 +6,7 @@ import { isQuantity } from './formats.js';
 import { schemas } from './gen/schemas.js';
 import type { Draft, KindDefinition } from './kind.js';
 import type { KubeObject } from './object.js';
-import { getOwn, isMembers, type Members, setOwn } from './own.js';
+import { getOwn, isMembers, type Members, setOwn } from './ownKeys.js';
 import { apiVersionOf, type ResourceType } from './resources.js';
 import { DecodeError, Place, type Scalar, scalarFor, TOO_DEEP, typeMismatch } from './scalars.js';
 import { type ApiError, statusError } from './status.js';

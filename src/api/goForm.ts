@@ -2,7 +2,7 @@
 // Guarantees: keys in order, quantities in their canonical form; what Go keeps by value is there, what it omits is not.
 import { isQuantity, QUANTITY_MAPS } from './formats.js';
 import { schemas } from './gen/schemas.js';
-import { getOwn, isMembers, type Members, setOwn } from './own.js';
+import { getOwn, isMembers, type Members, setOwn } from './ownKeys.js';
 import { canonicalQuantity } from './quantity.js';
 import { isPointer, keepsEmpty } from './zeros.js';
 

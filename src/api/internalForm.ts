@@ -5,7 +5,7 @@ import { schemas } from './gen/schemas.js';
 import { goText } from './goForm.js';
 import { INTERNAL_FIELDS } from './internalFields.js';
 import { lineDiff } from './lineDiff.js';
-import { getOwn, isMembers, type Members, setOwn } from './own.js';
+import { getOwn, isMembers, type Members, setOwn } from './ownKeys.js';
 import { isPointer } from './zeros.js';
 
 /** Bytes of JSON: the internal form writes every empty field, and grows to some thirty times as much. */

@@ -2,7 +2,7 @@
 // Guarantees: absence equals the empty value only where Go keeps the field by value; behind a pointer, as a value of a
 // map and as an item of a list every value counts.
 import { schemas } from './gen/schemas.js';
-import { getOwn, isMembers, type Members, sameJson } from './own.js';
+import { getOwn, isMembers, type Members, sameJson } from './ownKeys.js';
 import { isPointer } from './zeros.js';
 
 /** `code` is that of a field in the schemas: a model such as V1PodSpec, `[]V1Container`, `{}s`, `s`. */

@@ -2,7 +2,7 @@
 // Guarantees: each value leaves as the apiserver stores it (canonical quantities, UTC times) or is refused in Go's words;
 // a number that JavaScript cannot hold exactly is refused, never rounded.
 import { isInt64, QUANTITY_FIELDS, QUANTITY_MAPS } from './formats.js';
-import { isMembers, isTooDeep, type Members, setOwn } from './own.js';
+import { isMembers, isTooDeep, type Members, setOwn } from './ownKeys.js';
 import { canonicalQuantity, QuantityError } from './quantity.js';
 
 /** The value does not fit its schema; the message is the end of the apiserver's sentence. */

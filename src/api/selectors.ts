@@ -2,7 +2,7 @@
 // Guarantees: what Kubernetes refuses is refused in its words as BadRequest; a compiled matcher never throws.
 import type { V1LabelSelector } from './gen/types.js';
 import type { KubeObject } from './object.js';
-import { getOwn } from './own.js';
+import { getOwn } from './ownKeys.js';
 import { parseRequirements } from './selectorParser.js';
 import { statusError } from './status.js';
 

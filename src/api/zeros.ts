@@ -2,7 +2,7 @@
 // Guarantees: a field of a v1 or v2 model that is not named here is kept by value, so that its empty value and its
 // absence are one. Of alpha and beta models nothing is known: everything stays.
 
-import { getOwn } from './own.js';
+import { getOwn } from './ownKeys.js';
 
 /** Fields that Go keeps behind a pointer: false, 0, '' and {} are values of their own there, other than absence. */
 const POINTERS: Readonly<Record<string, string>> = {

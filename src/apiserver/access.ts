@@ -1,6 +1,6 @@
 // Who asks, and may they: authentication, impersonation and authorization of one request.
 // Guarantees: every path to an object goes through here; an Impersonate header is obeyed or refused, never ignored.
-import { setOwn } from '../api/own.js';
+import { setOwn } from '../api/ownKeys.js';
 import { statusError } from '../api/status.js';
 import { accountOfUser, forbiddenError } from './auth/rbac.js';
 import type { ApiRequest } from './exchange.js';

@@ -5,7 +5,7 @@ import { dnsPortOf } from '../api/dnsPort.js';
 import { SERVICE_NAME_LABEL } from '../api/endpointSlice.js';
 import type { V1EndpointSlice, V1Node } from '../api/gen/types.js';
 import type { Stored } from '../api/object.js';
-import { sameJson } from '../api/own.js';
+import { sameJson } from '../api/ownKeys.js';
 import { ENDPOINT_SLICES, NODES } from '../api/resources.js';
 import { type Controller, newQueue, runLoop } from './controller.js';
 import { MANAGED_BY } from './endpointSlice/plan.js';

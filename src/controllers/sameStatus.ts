@@ -1,6 +1,6 @@
 // Whether two statuses say the same, to a server that leaves zero counts out. Pure.
 // Guarantees: absent, zero, empty and false are one; everything else is compared in full.
-import { isMembers } from '../api/own.js';
+import { isMembers } from '../api/ownKeys.js';
 
 export function sameStatusMeaning(left: unknown, right: unknown): boolean {
   if (isNothing(left) || isNothing(right)) return isNothing(left) && isNothing(right);

@@ -1,7 +1,7 @@
 // The fields of a file of KubeProxyConfiguration v1alpha1: those that are read, and those for which there is one way here. Pure.
 // Guarantees: a value that asks for anything else than what this proxy does is refused, so nothing in a file is ignored. What
 // Kubernetes reads as "the default" (nothing, a duration of zero) is taken where the default is what this proxy does.
-import { sameJson } from '../api/own.js';
+import { sameJson } from '../api/ownKeys.js';
 import { gateMapFault } from '../base/featureGates.js';
 import { type KnownFields, knownFields } from '../base/knownFields.js';
 import { ProxyError } from './error.js';

@@ -4,7 +4,7 @@ import { ageColumn, column, nameColumn } from '../columns.js';
 import { humanDuration } from '../duration.js';
 import type { V1CertificateSigningRequest, V1CertificateSigningRequestCondition } from '../gen/types.js';
 import type { Draft, KindDefinition } from '../kind.js';
-import { copyJson } from '../own.js';
+import { copyJson } from '../ownKeys.js';
 import { CERTIFICATE_SIGNING_REQUESTS } from '../resources.js';
 import { validateRequest, validateStatus } from './certificateValidate.js';
 

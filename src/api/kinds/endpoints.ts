@@ -6,7 +6,7 @@ import { endpointIpFaults } from '../endpointIp.js';
 import type { CoreV1EndpointPort, V1EndpointAddress, V1Endpoints } from '../gen/types.js';
 import type { KindDefinition } from '../kind.js';
 import { ipAddress, portNumber } from '../names.js';
-import { sameJson } from '../own.js';
+import { sameJson } from '../ownKeys.js';
 import { ENDPOINTS } from '../resources.js';
 
 const SHOWN = 3;

@@ -6,7 +6,7 @@ import { ageColumn, column, nameColumn } from '../columns.js';
 import type { V1Secret } from '../gen/types.js';
 import type { KindDefinition } from '../kind.js';
 import { configKey } from '../names.js';
-import { getOwn, setOwn } from '../own.js';
+import { getOwn, setOwn } from '../ownKeys.js';
 import { SECRETS } from '../resources.js';
 import { base64Bytes, MAX_DATA_BYTES, validateImmutable } from './configMap.js';
 

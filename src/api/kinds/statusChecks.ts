@@ -11,7 +11,7 @@ import {
 } from '../causes.js';
 import { parseIp } from '../ip.js';
 import { dnsSubdomain, ipAddress } from '../names.js';
-import { sameJson } from '../own.js';
+import { sameJson } from '../ownKeys.js';
 
 /** Of an update: the status is another than before. New objects get theirs from the server. */
 export const isNewStatus = <T extends { readonly status?: unknown }>(

@@ -2,7 +2,7 @@
 // not there may be replaced and tests equal to null, and a list is also counted from its end. Pure.
 // Guarantees: all operations or none; the document given is never changed; copies cannot grow without bound; a step ends
 // before much has been copied or moved.
-import { copyJson, getOwn, isMembers, type Members, sameJson, setOwn } from '../own.js';
+import { copyJson, getOwn, isMembers, type Members, sameJson, setOwn } from '../ownKeys.js';
 import { type ApiError, statusError } from '../status.js';
 import type { Steps } from '../steps.js';
 

@@ -1,7 +1,7 @@
 // JSON merge patch, RFC 7386. Pure.
 // Guarantees: neither argument is changed, though the result may share values with both; members set to null vanish, lists
 // are replaced whole.
-import { getOwn, isMembers, type Members, setOwn } from '../own.js';
+import { getOwn, isMembers, type Members, setOwn } from '../ownKeys.js';
 
 export function applyMergePatch(document: unknown, patch: unknown): unknown {
   if (!isMembers(patch)) return patch;

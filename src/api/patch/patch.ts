@@ -1,7 +1,7 @@
 // The three patches that Kubernetes takes, behind one function. Pure.
 // Guarantees: the document given is never changed, though the result may share values with it; a patch that does not fit is
 // refused as an ApiError.
-import { isMembers, isTooDeep, type Members } from '../own.js';
+import { isMembers, isTooDeep, type Members } from '../ownKeys.js';
 import { statusError } from '../status.js';
 import type { Steps } from '../steps.js';
 import { applyJsonPatch } from './json.js';

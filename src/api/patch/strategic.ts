@@ -2,7 +2,7 @@
 // Guarantees: neither argument is changed, though the result may share values with both; directives never end up in the result.
 import { schemas } from '../gen/schemas.js';
 import { type MergeRule, mergeRule } from '../mergedLists.js';
-import { getOwn, isMembers, type Members, setOwn } from '../own.js';
+import { getOwn, isMembers, type Members, setOwn } from '../ownKeys.js';
 import { type ApiError, statusError } from '../status.js';
 import { orderMerged } from './order.js';
 

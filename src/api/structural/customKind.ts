@@ -9,7 +9,7 @@ import type {
 } from '../gen/types.js';
 import type { BodyReader, CustomForm, Draft, KindDefinition, KindVersion } from '../kind.js';
 import type { KubeObject } from '../object.js';
-import { isMembers, isTooDeep, type Members, sameJson } from '../own.js';
+import { isMembers, isTooDeep, type Members, sameJson } from '../ownKeys.js';
 import { apiVersionOf, type ResourceType } from '../resources.js';
 import { DecodeError } from '../scalars.js';
 import { statusError } from '../status.js';

@@ -4,7 +4,7 @@ import { type Cause, invalidValue } from '../causes.js';
 import type { V1CustomResourceDefinitionVersion } from '../gen/types.js';
 import type { ScaleFields } from '../kind.js';
 import type { KubeObject } from '../object.js';
-import { getOwn, isMembers, type Members, setOwn } from '../own.js';
+import { getOwn, isMembers, type Members, setOwn } from '../ownKeys.js';
 import { printed } from './jsonPath.js';
 
 type Version = V1CustomResourceDefinitionVersion;

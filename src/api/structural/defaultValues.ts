@@ -1,7 +1,7 @@
 // Whether the defaults of a schema are themselves instances of it. Pure.
 // Guarantees: a default that would be pruned or refused is found when the definition is written.
 import { type Cause, invalidValue } from '../causes.js';
-import { copyJson, sameJson } from '../own.js';
+import { copyJson, sameJson } from '../ownKeys.js';
 import { spendWork } from '../workLimit.js';
 import { checkEmbedded } from './embedded.js';
 import { pruned } from './prune.js';

@@ -1,7 +1,7 @@
 // The defaults of a schema, filled into an instance. Pure.
 // Guarantees: idempotent; what an instance says itself is never changed, but for a null where null is not allowed; defaults
 // are copied, so instances share nothing; what is filled in is bounded, however the defaults of lists multiply.
-import { copyJson, type Members, setOwn } from '../own.js';
+import { copyJson, type Members, setOwn } from '../ownKeys.js';
 import type { Structural } from './schema.js';
 
 /** As much as a request may bring. */

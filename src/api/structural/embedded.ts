@@ -5,7 +5,7 @@ import { decodeModel } from '../decode.js';
 import type { V1ObjectMeta } from '../gen/types.js';
 import { validateMeta } from '../meta.js';
 import { dnsLabel1035 } from '../names.js';
-import { isMembers, type Members } from '../own.js';
+import { isMembers, type Members } from '../ownKeys.js';
 import { DecodeError } from '../scalars.js';
 import type { Structural } from './schema.js';
 

@@ -1,6 +1,6 @@
 // The paths by which definitions name fields: columns, replicas, selectable fields. Pure.
 // Guarantees: linear in what a path reaches; a path that cannot be read is refused when the definition is written.
-import { getOwn, isMembers } from '../own.js';
+import { getOwn, isMembers } from '../ownKeys.js';
 
 type Step =
   | { readonly do: 'name'; readonly name: string }

@@ -1,7 +1,7 @@
 // Lists that are sets, or whose items have keys: no two items may be the same one. Pure.
 // Guarantees: linear in the instance; each doubled item is told once, where it comes the second time.
 import { type Cause, duplicate, invalidValue } from '../causes.js';
-import { getOwn, isMembers, type Members, setOwn } from '../own.js';
+import { getOwn, isMembers, type Members, setOwn } from '../ownKeys.js';
 import { spendWork } from '../workLimit.js';
 import type { Structural } from './schema.js';
 

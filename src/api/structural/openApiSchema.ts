@@ -1,7 +1,7 @@
 // What an OpenAPI schema of a definition may hold, besides being structural. Pure.
 // Guarantees: Kubernetes' rules and sentences; rules in an expression language are refused while nobody can run them.
 import { type Cause, forbiddenField, invalidValue, notSupported, required } from '../causes.js';
-import { getOwn } from '../own.js';
+import { getOwn } from '../ownKeys.js';
 import { spendWork } from '../workLimit.js';
 import { itemSchema, type JsonSchema, propertiesOf, subSchema } from './schema.js';
 import { schemaRules } from './schemaRules.js';

@@ -1,7 +1,7 @@
 // An instance without the fields that its schema does not have. Pure.
 // Guarantees: the result shares nothing with the input; pruning twice is pruning once; apiVersion, kind and metadata of a
 // resource, and of one that is embedded, are left alone.
-import { copyJson, type Members, setOwn } from '../own.js';
+import { copyJson, type Members, setOwn } from '../ownKeys.js';
 import type { Structural } from './schema.js';
 
 const META = new Set(['apiVersion', 'kind', 'metadata']);

@@ -1,7 +1,7 @@
 // A structural schema as a tree of nodes, made once of a definition's OpenAPI schema. Pure.
 // Guarantees: what a node says of pruning, defaults and lists is read here and nowhere else; never changes after it was made.
 import type { V1JSONSchemaProps } from '../gen/types.js';
-import { isMembers } from '../own.js';
+import { isMembers } from '../ownKeys.js';
 
 export type JsonSchema = V1JSONSchemaProps;
 

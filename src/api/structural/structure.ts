@@ -1,7 +1,7 @@
 // Whether a schema is structural: every field said outside of the junctors, which only restrict its value. Pure.
 // Guarantees: Kubernetes' rules and sentences; faults in order of their text, as Kubernetes sorts them.
 import { type Cause, forbiddenField, invalidValue, required } from '../causes.js';
-import { getOwn, sameJson } from '../own.js';
+import { getOwn, sameJson } from '../ownKeys.js';
 import { spendWork } from '../workLimit.js';
 import { compilePattern, PatternError } from './pattern.js';
 import { itemSchema, type JsonSchema, propertiesOf, subSchema } from './schema.js';

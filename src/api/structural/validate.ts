@@ -11,7 +11,7 @@ import {
   tooLong,
   tooMany,
 } from '../causes.js';
-import { getOwn, isMembers, type Members, sameJson } from '../own.js';
+import { getOwn, isMembers, type Members, sameJson } from '../ownKeys.js';
 import { spendWork } from '../workLimit.js';
 import { formatCheck } from './formats.js';
 import { sortedJson } from './listKeys.js';

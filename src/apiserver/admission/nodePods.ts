@@ -1,7 +1,7 @@
 // What a kubelet may do with pods: make mirrors of its static ones, and report, evict and delete those bound to it.
 // Guarantees: no pod that a node writes opens anything to it, or counts as somebody else's.
 import type { V1OwnerReference, V1Pod } from '../../api/gen/types.js';
-import { sameJson } from '../../api/own.js';
+import { sameJson } from '../../api/ownKeys.js';
 import { NODES, PODS } from '../../api/resources.js';
 import { forbidden, notFound } from '../../api/status.js';
 import type { AdmissionRequest } from '../admission.js';

@@ -7,7 +7,7 @@ import type {
   V1PersistentVolumeClaim,
   V1ResourceSlice,
 } from '../../api/gen/types.js';
-import { sameJson } from '../../api/own.js';
+import { sameJson } from '../../api/ownKeys.js';
 import {
   CERTIFICATE_SIGNING_REQUESTS,
   CSI_NODES,

@@ -2,7 +2,7 @@
 // Guarantees: what the node says stands over what the pod said; a node that is not known changes nothing.
 import type { V1Binding, V1Pod } from '../../api/gen/types.js';
 import type { Draft } from '../../api/kind.js';
-import { getOwn } from '../../api/own.js';
+import { getOwn } from '../../api/ownKeys.js';
 import { PODS } from '../../api/resources.js';
 import type { AdmissionPlugin } from '../admission.js';
 import type { AdmissionLookups } from './lookups.js';

@@ -1,6 +1,6 @@
 // Which requests are recorded, and how much of them: the rules of an audit.k8s.io/v1 Policy. Pure.
 // Guarantees: the first rule that matches decides; what carries secrets is never recorded beyond its metadata.
-import { getOwn } from '../../api/own.js';
+import { getOwn } from '../../api/ownKeys.js';
 import { ApiServerError } from '../error.js';
 import type { RequestInfo } from '../requestInfo.js';
 import type { RequestTrace } from '../requestTrace.js';

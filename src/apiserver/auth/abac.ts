@@ -1,6 +1,6 @@
 // Attribute-based access control: a file of policies, one JSON object a line, as --authorization-policy-file. Pure.
 // Guarantees: a policy allows only what every one of its properties matches; a file with a wrong line is refused whole.
-import { isMembers, type Members } from '../../api/own.js';
+import { isMembers, type Members } from '../../api/ownKeys.js';
 import type { Attributes, Authorizer, UserInfo } from '../identity.js';
 import { AuthConfigError } from './error.js';
 

@@ -2,7 +2,7 @@
 // Guarantees: idempotent; adds what is missing, keeps what an administrator added; autoupdate=false leaves an object alone.
 import type { RbacV1Subject, V1ClusterRole, V1Role, V1RoleBinding } from '../../api/gen/types.js';
 import { type KubeObject, keyOf, type Stored } from '../../api/object.js';
-import { sameJson } from '../../api/own.js';
+import { sameJson } from '../../api/ownKeys.js';
 import {
   CLUSTER_ROLE_BINDINGS,
   CLUSTER_ROLES,

@@ -1,7 +1,7 @@
 // Whoever writes roles and bindings may give away only what it has, unless it may `escalate` or `bind`. An admission plugin.
 // Guarantees: no chain of writes by a user ends with that user, or a friend, holding more than the writer held.
 import type { V1AggregationRule, V1ObjectMeta, V1PolicyRule, V1RoleRef } from '../../api/gen/types.js';
-import { sameJson } from '../../api/own.js';
+import { sameJson } from '../../api/ownKeys.js';
 import { CLUSTER_ROLES, ROLES } from '../../api/resources.js';
 import { forbidden, notFound } from '../../api/status.js';
 import type { AdmissionPlugin, AdmissionRequest } from '../admission.js';

@@ -14,7 +14,7 @@ import {
 } from '../../api/kinds/customResource/conditions.js';
 import { customResourceDefinitionKind } from '../../api/kinds/customResource/definition.js';
 import type { KubeObject } from '../../api/object.js';
-import { sameJson } from '../../api/own.js';
+import { sameJson } from '../../api/ownKeys.js';
 import { apiVersionOf } from '../../api/resources.js';
 import { ApiError } from '../../api/status.js';
 import { TooMuchWork, withinLimit } from '../../api/workLimit.js';

@@ -6,7 +6,7 @@ import type { KindDefinition } from '../../api/kind.js';
 import { isTrue } from '../../api/kinds/customResource/conditions.js';
 import { customResourceDefinitionKind } from '../../api/kinds/customResource/definition.js';
 import type { Log } from '../../api/log.js';
-import { sameJson } from '../../api/own.js';
+import { sameJson } from '../../api/ownKeys.js';
 import { apiVersionOf } from '../../api/resources.js';
 import { qualifiedResource } from '../../api/status.js';
 import { type CustomKinds, compareVersions, customKinds } from '../../api/structural/customKind.js';

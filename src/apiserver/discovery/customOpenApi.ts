@@ -1,7 +1,7 @@
 // Custom kinds in OpenAPI documents: their own schema, with the members that every object has. Pure.
 // Guarantees: v3 says what the definition says; v2 leaves out what v2 has no words for, so that clients do not refuse too much.
 import type { KindDefinition } from '../../api/kind.js';
-import { isMembers, type Members, setOwn } from '../../api/own.js';
+import { isMembers, type Members, setOwn } from '../../api/ownKeys.js';
 import type { ResourceType } from '../../api/resources.js';
 import type { Served } from '../verbs/served.js';
 import type { Schema } from './openapiModels.js';

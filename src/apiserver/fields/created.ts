@@ -4,7 +4,7 @@
 import type { V1ManagedFieldsEntry } from '../../api/gen/types.js';
 import type { KindDefinition } from '../../api/kind.js';
 import type { KubeObject } from '../../api/object.js';
-import type { Members } from '../../api/own.js';
+import type { Members } from '../../api/ownKeys.js';
 import { deepFreeze } from '../../client/freeze.js';
 import type { FieldSet } from './fieldSet.js';
 import { IGNORED } from './ignored.js';

@@ -1,6 +1,6 @@
 // Sets of field paths, as managedFields keeps them: a tree whose nodes are path elements. Pure.
 // Guarantees: decode(encode(set)) is the same set; operations never change their arguments.
-import { isMembers, type Members, setOwn } from '../../api/own.js';
+import { isMembers, type Members, setOwn } from '../../api/ownKeys.js';
 
 /** Elements as in FieldsV1: `f:name` of a member, `k:{...}` of a keyed list's item, `v:...` of a set's item. */
 export interface FieldSet {

@@ -1,7 +1,7 @@
 // Who owns which fields of an object: metadata.managedFields as data. Pure.
 // Guarantees: entries that cannot be read are left out, never fatal; the order is Kubernetes': Apply first, then by time.
 import type { V1ManagedFieldsEntry } from '../../api/gen/types.js';
-import type { Members } from '../../api/own.js';
+import type { Members } from '../../api/ownKeys.js';
 import { decodeSet, EMPTY, encodeSet, type FieldSet, isEmptySet, union } from './fieldSet.js';
 
 export interface ManagerId {

@@ -3,7 +3,7 @@
 import { schemas } from '../../api/gen/schemas.js';
 import type { KindDefinition } from '../../api/kind.js';
 import { listType } from '../../api/mergedLists.js';
-import { getOwn, isMembers, type Members } from '../../api/own.js';
+import { getOwn, isMembers, type Members } from '../../api/ownKeys.js';
 import type { Structural } from '../../api/structural/schema.js';
 import { isAtomicMap, isAtomicStruct, isPlainStruct, KEY_DEFAULTS } from './listTypes.js';
 

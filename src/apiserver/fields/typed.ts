@@ -2,7 +2,7 @@
 // Guarantees: arguments are never changed, though results may share values with them; lists with keys are compared and merged
 // by key, whatever their order.
 import type { KubeObject } from '../../api/object.js';
-import { getOwn, isMembers, type Members, sameJson, setOwn } from '../../api/own.js';
+import { getOwn, isMembers, type Members, sameJson, setOwn } from '../../api/ownKeys.js';
 import type { Steps } from '../../api/steps.js';
 import { addLeaf, childOf, type DraftSet, type FieldSet, isEmptySet, newSet, trimmed } from './fieldSet.js';
 import { hasMembers, isAlwaysThere, keyElement, memberOf, type Part, partsOf, type Shape } from './shape.js';

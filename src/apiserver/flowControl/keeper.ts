@@ -4,7 +4,7 @@
 import type { V1FlowSchema, V1FlowSchemaCondition } from '../../api/gen/types.js';
 import type { Log } from '../../api/log.js';
 import type { KubeObject, Stored } from '../../api/object.js';
-import { sameJson } from '../../api/own.js';
+import { sameJson } from '../../api/ownKeys.js';
 import { FLOW_SCHEMAS, PRIORITY_LEVEL_CONFIGURATIONS, type ResourceType } from '../../api/resources.js';
 import { ApiError } from '../../api/status.js';
 import { messageOf } from '../../base/errorMessage.js';

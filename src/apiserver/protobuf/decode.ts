@@ -1,7 +1,7 @@
 // Kubernetes' protobuf into the JSON that it stands for, so that typed Go clients can write. Pure.
 // Guarantees: what comes out is checked like any JSON body; a field that is not known is refused, never dropped.
 import { jsonObstacle, MAX_VALUES, tooMany } from '../../api/bodyBounds.js';
-import { setOwn } from '../../api/own.js';
+import { setOwn } from '../../api/ownKeys.js';
 import { fieldNumbers } from './fieldNumbers.js';
 import { type Field, MAGIC, messageOf, modelOf } from './messages.js';
 import { bytesOf, integerOf, ProtobufError, wireFields } from './wire.js';

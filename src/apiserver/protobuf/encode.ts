@@ -2,7 +2,7 @@
 // Guarantees: what is written reads back as the same JSON; a field whose number is not known is left out.
 import { goText } from '../../api/goForm.js';
 import type { KubeObject } from '../../api/object.js';
-import { getOwn, type Members } from '../../api/own.js';
+import { getOwn, type Members } from '../../api/ownKeys.js';
 import { type Field, MAGIC, messageOf, modelOf } from './messages.js';
 import { WireWriter } from './wireWriter.js';
 

@@ -3,7 +3,7 @@
 // refused, and kept when only its answer was lost.
 import type { V1ManagedFieldsEntry } from '../../api/gen/types.js';
 import type { Draft, KindDefinition } from '../../api/kind.js';
-import { copyJson } from '../../api/own.js';
+import { copyJson } from '../../api/ownKeys.js';
 import { alreadyExists, conflict, invalid, qualifiedResource, statusError } from '../../api/status.js';
 import { isRefused, StoreError } from '../../store/store.js';
 import { trackNew } from '../fields/created.js';

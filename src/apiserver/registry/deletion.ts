@@ -3,7 +3,7 @@
 import type { V1DeleteOptions } from '../../api/gen/types.js';
 import type { KindDefinition } from '../../api/kind.js';
 import type { KubeObject } from '../../api/object.js';
-import { copyJson } from '../../api/own.js';
+import { copyJson } from '../../api/ownKeys.js';
 import { NAMESPACES, PODS } from '../../api/resources.js';
 import { timestamp } from '../machinery.js';
 import type { DraftObject } from './metadata.js';

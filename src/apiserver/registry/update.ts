@@ -4,7 +4,7 @@
 import type { V1ManagedFieldsEntry } from '../../api/gen/types.js';
 import type { Draft, KindDefinition } from '../../api/kind.js';
 import type { KubeObject } from '../../api/object.js';
-import { copyJson, sameJson } from '../../api/own.js';
+import { copyJson, sameJson } from '../../api/ownKeys.js';
 import { conflict, invalid, qualifiedResource } from '../../api/status.js';
 import { trackAcross } from '../fields/versions.js';
 import { type Machinery, timestamp } from '../machinery.js';

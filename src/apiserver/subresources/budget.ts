@@ -2,7 +2,7 @@
 // Guarantees: refusals are 429 with the cause that kubectl drain waits on.
 import type { V1Condition, V1Pod, V1PodDisruptionBudget } from '../../api/gen/types.js';
 import type { Draft } from '../../api/kind.js';
-import { setOwn } from '../../api/own.js';
+import { setOwn } from '../../api/ownKeys.js';
 import { type ApiError, forbidden, statusError } from '../../api/status.js';
 
 const RETRY_AFTER_S = 10;

@@ -5,7 +5,7 @@ import type { Cause } from '../../api/causes.js';
 import type { V1ManagedFieldsEntry, V1Pod, V1PodSpec } from '../../api/gen/types.js';
 import type { Draft, KindDefinition } from '../../api/kind.js';
 import { validateObject } from '../../api/meta.js';
-import { copyJson } from '../../api/own.js';
+import { copyJson } from '../../api/ownKeys.js';
 import { applyPatch } from '../../api/patch/patch.js';
 import { invalid } from '../../api/status.js';
 import { inSteps } from '../../api/steps.js';

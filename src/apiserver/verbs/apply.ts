@@ -3,7 +3,7 @@
 import { jsonObstacle, maxValuesOf } from '../../api/bodyBounds.js';
 import type { KindDefinition } from '../../api/kind.js';
 import type { KubeObject } from '../../api/object.js';
-import { copyJson } from '../../api/own.js';
+import { copyJson } from '../../api/ownKeys.js';
 import { ApiError, conflict, notFound, statusError } from '../../api/status.js';
 import type { ApiResponse } from '../exchange.js';
 import { keyFault } from '../fields/keyFault.js';

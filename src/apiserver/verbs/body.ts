@@ -14,7 +14,7 @@ import {
 } from '../../api/decode.js';
 import { duplicateFields } from '../../api/duplicateFields.js';
 import type { KindDefinition } from '../../api/kind.js';
-import { isMembers, type Members, setOwn } from '../../api/own.js';
+import { isMembers, type Members, setOwn } from '../../api/ownKeys.js';
 import { ApiError, statusError } from '../../api/status.js';
 import { inSteps } from '../../api/steps.js';
 import type { Call } from '../machinery.js';

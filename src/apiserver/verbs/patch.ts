@@ -1,7 +1,7 @@
 // PATCH: the patch is applied to the newest version, and to a newer one again when another write came between.
 // Guarantees: a patch that names no resourceVersion never fails for a conflict; the result passes every check of an update.
 import type { KindDefinition } from '../../api/kind.js';
-import { getOwn, isMembers, type Members } from '../../api/own.js';
+import { getOwn, isMembers, type Members } from '../../api/ownKeys.js';
 import { applyPatch, PATCH_TYPES, type PatchType } from '../../api/patch/patch.js';
 import { statusError } from '../../api/status.js';
 import { inSteps } from '../../api/steps.js';

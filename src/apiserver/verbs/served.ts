@@ -2,7 +2,7 @@
 // Guarantees: behind this file there is only the stored form; a client that asked for another sees nothing else.
 import type { KindDefinition, KindVersion } from '../../api/kind.js';
 import type { KubeObject } from '../../api/object.js';
-import { getOwn } from '../../api/own.js';
+import { getOwn } from '../../api/ownKeys.js';
 import type { ResourceType } from '../../api/resources.js';
 import type { Call } from '../machinery.js';
 import { parseObject } from '../registry/encode.js';

@@ -3,7 +3,7 @@
 import type { V1DeleteOptions } from '../../api/gen/types.js';
 import { type Draft, type KindDefinition, STATUS_METADATA } from '../../api/kind.js';
 import type { KubeObject } from '../../api/object.js';
-import { copyJson } from '../../api/own.js';
+import { copyJson } from '../../api/ownKeys.js';
 import { ApiError, invalid, notFound, statusError } from '../../api/status.js';
 import { type ApiResponse, jsonResponse } from '../exchange.js';
 import type { Call, Machinery } from '../machinery.js';

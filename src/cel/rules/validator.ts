@@ -10,7 +10,7 @@ import {
   required,
 } from '../../api/causes.js';
 import type { V1ValidationRule } from '../../api/gen/types.js';
-import { isMembers, type Members, sameJson } from '../../api/own.js';
+import { isMembers, type Members, sameJson } from '../../api/ownKeys.js';
 import { type JsonSchema, subSchema } from '../../api/structural/schema.js';
 import { spendWork } from '../../api/workLimit.js';
 import { CelError } from '../error.js';

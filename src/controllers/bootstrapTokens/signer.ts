@@ -1,7 +1,7 @@
 // The bootstrap signer: signs the public `cluster-info` with every token that may, so that who holds one can trust it.
 // Guarantees: a signature goes with its token; the ConfigMap is written only when a signature changes.
 import type { V1ConfigMap } from '../../api/gen/types.js';
-import { sameJson } from '../../api/own.js';
+import { sameJson } from '../../api/ownKeys.js';
 import { CONFIG_MAPS, SECRETS } from '../../api/resources.js';
 import { ignoring } from '../claim.js';
 import { type Controller, newQueue, runLoop } from '../controller.js';

@@ -2,7 +2,7 @@
 // Guarantees: with a late cache no node gets two pods; pods that keep ending are replaced ever more slowly.
 import type { V1ControllerRevision, V1DaemonSet, V1Node } from '../../api/gen/types.js';
 import { keyOf } from '../../api/object.js';
-import { sameJson } from '../../api/own.js';
+import { sameJson } from '../../api/ownKeys.js';
 import { CONTROLLER_REVISIONS, DAEMON_SETS, NODES, PODS } from '../../api/resources.js';
 import { compileLabelSelector } from '../../api/selectors.js';
 import { KeyedBackOff } from '../../base/backOff.js';

@@ -3,7 +3,7 @@
 import { SERVICE_NAME_LABEL } from '../../api/endpointSlice.js';
 import type { V1Endpoint, V1EndpointSlice } from '../../api/gen/types.js';
 import type { Stored } from '../../api/object.js';
-import { sameJson } from '../../api/own.js';
+import { sameJson } from '../../api/ownKeys.js';
 import { SERVICES } from '../../api/resources.js';
 import { controllerReference } from '../claim.js';
 import {

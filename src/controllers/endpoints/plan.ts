@@ -2,7 +2,7 @@
 // Guarantees: at most 1000 addresses, ready ones first; the same pods always give the same object.
 import type { V1EndpointAddress, V1EndpointSubset, V1Endpoints } from '../../api/gen/types.js';
 import type { Stored } from '../../api/object.js';
-import { sameJson } from '../../api/own.js';
+import { sameJson } from '../../api/ownKeys.js';
 import {
   addressesOf,
   familiesOf,

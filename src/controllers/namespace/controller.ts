@@ -2,7 +2,7 @@
 // Guarantees: pods go before what they use; the finalizer stays until nothing is left, also of kinds it cannot name.
 import type { V1Namespace } from '../../api/gen/types.js';
 import { type KubeObject, keyOf, type Stored } from '../../api/object.js';
-import { sameJson } from '../../api/own.js';
+import { sameJson } from '../../api/ownKeys.js';
 import { NAMESPACES } from '../../api/resources.js';
 import { qualifiedResource } from '../../api/status.js';
 import { ignoring } from '../claim.js';

@@ -3,7 +3,7 @@
 // claim that another controller has is left to it.
 import type { V1OwnerReference } from '../../api/gen/types.js';
 import type { KubeObject, Stored } from '../../api/object.js';
-import { sameJson } from '../../api/own.js';
+import { sameJson } from '../../api/ownKeys.js';
 import { apiVersionOf, PODS, type ResourceType, STATEFUL_SETS } from '../../api/resources.js';
 import { controllerReference } from '../claim.js';
 import type { Pod } from '../pods.js';

@@ -8,7 +8,7 @@ import type {
   V1StorageClass,
 } from '../../api/gen/types.js';
 import { keyOf } from '../../api/object.js';
-import { sameJson } from '../../api/own.js';
+import { sameJson } from '../../api/ownKeys.js';
 import {
   NODES,
   PERSISTENT_VOLUME_CLAIMS,

@@ -2,7 +2,7 @@
 // Guarantees: unknown fields, wrong values and what this kubelet does otherwise are refused with field and value; a flag
 // wins over the file.
 import { parseDocument } from 'yaml';
-import { sameJson } from '../../api/own.js';
+import { sameJson } from '../../api/ownKeys.js';
 import { messageOf } from '../../base/errorMessage.js';
 import { gateMapFault } from '../../base/featureGates.js';
 import { type KnownFields, knownFields } from '../../base/knownFields.js';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { copyJson, type Members } from '../../../src/api/own.js';
+import { copyJson, type Members } from '../../../src/api/ownKeys.js';
 import { fillDefaults } from '../../../src/api/structural/defaulting.js';
 import { parseJsonPath } from '../../../src/api/structural/jsonPath.js';
 import { checkListKeys } from '../../../src/api/structural/listKeys.js';

@@ -9,7 +9,7 @@ import type {
   V2MetricStatus,
 } from '../../gen/types.js';
 import type { Draft, KindVersion } from '../../kind.js';
-import { isMembers } from '../../own.js';
+import { isMembers } from '../../ownKeys.js';
 import { HORIZONTAL_POD_AUTOSCALERS_V1 } from '../../resources.js';
 import { statusError } from '../../status.js';
 

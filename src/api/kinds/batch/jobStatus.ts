@@ -11,7 +11,7 @@ import {
   required,
 } from '../../causes.js';
 import type { V1Job, V1JobSpec, V1JobStatus } from '../../gen/types.js';
-import { sameJson } from '../../own.js';
+import { sameJson } from '../../ownKeys.js';
 import { indexesFault, sharedIndex } from './jobIndexes.js';
 
 const COUNTS = ['active', 'succeeded', 'failed', 'ready', 'terminating'] as const;

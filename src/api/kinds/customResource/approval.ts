@@ -1,7 +1,7 @@
 // The groups of the Kubernetes community: whoever defines a kind in one says where that was agreed. Pure.
 import { type Cause, invalidValue, required } from '../../causes.js';
 import type { V1CustomResourceDefinition } from '../../gen/types.js';
-import { getOwn } from '../../own.js';
+import { getOwn } from '../../ownKeys.js';
 
 const ANNOTATION = 'api-approved.kubernetes.io';
 const FIELD = `metadata.annotations[${ANNOTATION}]`;

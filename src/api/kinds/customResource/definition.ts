@@ -6,7 +6,7 @@ import { decodeModel, decodeObject } from '../../decode.js';
 import type { V1CustomResourceDefinition, V1JSONSchemaProps } from '../../gen/types.js';
 import type { BodyReader, Draft, KindDefinition } from '../../kind.js';
 import { dnsLabel1035, dnsSubdomain } from '../../names.js';
-import { isMembers, isTooDeep, type Members, sameJson } from '../../own.js';
+import { isMembers, isTooDeep, type Members, sameJson } from '../../ownKeys.js';
 import { CUSTOM_RESOURCE_DEFINITIONS } from '../../resources.js';
 import { DecodeError } from '../../scalars.js';
 import { statusError } from '../../status.js';

@@ -3,7 +3,7 @@
 import { type Cause, invalidValue } from '../../causes.js';
 import type { V1CustomResourceDefinition, V1CustomResourceDefinitionNames } from '../../gen/types.js';
 import { dnsLabel1035 } from '../../names.js';
-import { sameJson } from '../../own.js';
+import { sameJson } from '../../ownKeys.js';
 
 type Names = V1CustomResourceDefinitionNames;
 type Definition = V1CustomResourceDefinition;

@@ -3,7 +3,15 @@
 // asked for; of metadata a webhook changes labels and annotations and nothing else. Refusals are in Kubernetes' words.
 import { validateAnnotations, validateLabels } from '../../../api/meta.js';
 import type { KubeObject } from '../../../api/object.js';
-import { copyJson, getOwn, isMembers, isTooDeep, type Members, sameJson, setOwn } from '../../../api/own.js';
+import {
+  copyJson,
+  getOwn,
+  isMembers,
+  isTooDeep,
+  type Members,
+  sameJson,
+  setOwn,
+} from '../../../api/ownKeys.js';
 import { ConversionError } from './error.js';
 
 const GROUP = 'apiextensions.k8s.io';

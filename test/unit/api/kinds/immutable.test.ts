@@ -6,7 +6,7 @@ import { schemas } from '../../../../src/api/gen/schemas.js';
 import type { KindDefinition } from '../../../../src/api/kind.js';
 import { KINDS } from '../../../../src/api/kinds/index.js';
 import type { KubeObject } from '../../../../src/api/object.js';
-import { copyJson } from '../../../../src/api/own.js';
+import { copyJson } from '../../../../src/api/ownKeys.js';
 import { qualifiedResource } from '../../../../src/api/status.js';
 import { isPointer } from '../../../../src/api/zeros.js';
 import { smallest } from './smallest.js';

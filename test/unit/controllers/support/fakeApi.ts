@@ -3,7 +3,7 @@
 import { setMaxListeners } from 'node:events';
 import type { V1DeleteOptions, V1OwnerReference } from '../../../../src/api/gen/types.js';
 import { type KubeObject, keyOf, type ObjectName, type Stored } from '../../../../src/api/object.js';
-import { copyJson, sameJson } from '../../../../src/api/own.js';
+import { copyJson, sameJson } from '../../../../src/api/ownKeys.js';
 import * as resources from '../../../../src/api/resources.js';
 import { apiVersionOf, type ResourceType } from '../../../../src/api/resources.js';
 import { alreadyExists, conflict, notFound, statusError } from '../../../../src/api/status.js';

@@ -1,6 +1,6 @@
 // Members whose keys came from outside, and when two values are the same.
 import { expect, test } from 'vitest';
-import { copyJson, getOwn, isTooDeep, sameJson, setOwn } from '../../../src/api/own.js';
+import { copyJson, getOwn, isTooDeep, sameJson, setOwn } from '../../../src/api/ownKeys.js';
 
 test('never reaches a prototype', () => {
   const target: Record<string, unknown> = {};
