@@ -76,7 +76,7 @@ export class KubeletAssembly implements RunningKubelet {
       this.#node?.changed();
       for (const { metadata } of pods.all()) this.#wake(metadata.uid);
     });
-    this.#parts = this.#makeParts();
+    this.#parts = this.#makePodParts();
     this.#workers = new PodWorkers(this.#makeSyncer(), { log, resyncMs: config.syncFrequencyMs });
     this.#pleg = this.#makePleg();
     this.#node = this.#makeNode();
@@ -197,7 +197,7 @@ export class KubeletAssembly implements RunningKubelet {
     return statuses;
   }
 
-  #makeParts(): KubeletParts {
+  #makePodParts(): KubeletParts {
     return this.#around.parts({
       config: this.config,
       hostIps: () => this.#hostIps(),

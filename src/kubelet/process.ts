@@ -12,7 +12,7 @@ import { openPleg } from '../kernel/pleg/adapter.js';
 import type { KubeletOptions } from './config.js';
 import { eventsThrough } from './events.js';
 import { runKubelet } from './kubelet.js';
-import { makeParts } from './parts.js';
+import { makePodParts } from './podParts.js';
 import type { KubeletServerOptions } from './server/server.js';
 import { type KubeletServers, openKubeletServers } from './server/servers.js';
 import type { KubeletSurroundings } from './surroundings.js';
@@ -59,7 +59,7 @@ export async function openKubelet(options: KubeletProcessOptions): Promise<Kubel
       pleg: openPleg(),
       cgroups: options.cgroups,
       events: recorder && eventsThrough(recorder),
-      parts: makeParts({ client, informers, runtime: runtime.runtime, log }),
+      parts: makePodParts({ client, informers, runtime: runtime.runtime, log }),
     });
     closers.add(() => kubelet.stop());
     const { tls, access } = await options.serving();

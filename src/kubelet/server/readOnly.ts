@@ -2,7 +2,7 @@
 // Guarantees: nothing but GET; neither logs nor configuration nor a way into a container is here.
 import http from 'node:http';
 import { type Listening, listen } from '../../client/listen.js';
-import { pathOf } from './others.js';
+import { pathOf } from './nodeRoutes.js';
 import type { KubeletServerOptions } from './server.js';
 
 const OTHERS = /^\/(stats\/summary|metrics|metrics\/(cadvisor|resource|probes))$/;

@@ -3,7 +3,7 @@
 import path from 'node:path';
 import type { RunningKubelet } from '../surroundings.js';
 import { openHealthz } from './healthz.js';
-import { otherRoutes } from './others.js';
+import { nodeRoutes } from './nodeRoutes.js';
 import { openReadOnly } from './readOnly.js';
 import { type KubeletServerOptions, openKubeletServer } from './server.js';
 
@@ -30,7 +30,7 @@ export async function openKubeletServers(
   const { address, port, readOnlyPort, healthzPort, healthzBindAddress, rootDir } = kubelet.config;
   const { tlsMinVersion, tlsCipherSuites, enableDebuggingHandlers } = kubelet.config;
   const health = () => kubelet.unhealthy();
-  const own = otherRoutes(kubelet);
+  const own = nodeRoutes(kubelet);
   const further = enableDebuggingHandlers ? otherPaths : undefined;
   const others: typeof own = (request, response) =>
     own(request, response) || further?.(request, response) === true;

@@ -17,7 +17,7 @@ import { openCgroups } from '../../../src/kernel/cgroup/adapter.js';
 import { openPleg } from '../../../src/kernel/pleg/adapter.js';
 import { eventsThrough } from '../../../src/kubelet/events.js';
 import { runKubelet } from '../../../src/kubelet/kubelet.js';
-import { makeParts } from '../../../src/kubelet/parts.js';
+import { makePodParts } from '../../../src/kubelet/podParts.js';
 import type { RunningKubelet } from '../../../src/kubelet/surroundings.js';
 import { CriNode } from '../../support/criNode.js';
 import { IMAGE } from '../../support/imageArchive.js';
@@ -65,7 +65,7 @@ describeWith(needs, 'a kubelet with an apiserver', () => {
       pleg: openPleg(),
       cgroups: await openCgroups(),
       events: eventsThrough(makeEventRecorder(client, { component: 'kubelet', host: NODE })),
-      parts: makeParts({ client, informers, runtime: node.cri.runtime, log }),
+      parts: makePodParts({ client, informers, runtime: node.cri.runtime, log }),
     });
 
   const shell = (name: string, script: string, more: Partial<V1Container> = {}): V1Container => ({

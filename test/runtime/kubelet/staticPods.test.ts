@@ -9,7 +9,7 @@ import { openCgroups } from '../../../src/kernel/cgroup/adapter.js';
 import { openPleg } from '../../../src/kernel/pleg/adapter.js';
 import type { EventSink } from '../../../src/kubelet/events.js';
 import { runKubelet } from '../../../src/kubelet/kubelet.js';
-import { makeParts } from '../../../src/kubelet/parts.js';
+import { makePodParts } from '../../../src/kubelet/podParts.js';
 import type { RunningKubelet } from '../../../src/kubelet/surroundings.js';
 import { CriNode } from '../../support/criNode.js';
 import { IMAGE } from '../../support/imageArchive.js';
@@ -57,7 +57,7 @@ describeWith(
         cgroups: await openCgroups(),
         events: sink,
         log,
-        parts: makeParts({ runtime: node.cri.runtime, log }),
+        parts: makePodParts({ runtime: node.cri.runtime, log }),
       });
     };
 

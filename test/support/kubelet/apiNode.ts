@@ -15,7 +15,7 @@ import { openPleg } from '../../../src/kernel/pleg/adapter.js';
 import type { KubeletOptions } from '../../../src/kubelet/config.js';
 import { eventsThrough } from '../../../src/kubelet/events.js';
 import { runKubelet } from '../../../src/kubelet/kubelet.js';
-import { makeParts } from '../../../src/kubelet/parts.js';
+import { makePodParts } from '../../../src/kubelet/podParts.js';
 import type { LogindPlace } from '../../../src/kubelet/shutdown/logind.js';
 import type { RunningKubelet } from '../../../src/kubelet/surroundings.js';
 import { CriNode } from '../criNode.js';
@@ -115,7 +115,7 @@ export class ApiNode extends NodePods {
       pleg: openPleg(),
       cgroups: await openCgroups(),
       events: eventsThrough(makeEventRecorder(client, { component: 'kubelet', host: NODE })),
-      parts: makeParts({ client, informers, runtime: cri.runtime, log }),
+      parts: makePodParts({ client, informers, runtime: cri.runtime, log }),
     });
   }
 

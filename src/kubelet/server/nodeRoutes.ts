@@ -17,7 +17,7 @@ type Answer = (path: string, response: ServerResponse) => Promise<void>;
 export const pathOf = ({ url = '/' }: IncomingMessage): string => url.split('?', 1)[0] ?? '/';
 
 /** For `others` of the kubelet's server. */
-export function otherRoutes(kubelet: Pick<RunningKubelet, 'config' | 'stats'>) {
+export function nodeRoutes(kubelet: Pick<RunningKubelet, 'config' | 'stats'>) {
   const metrics =
     (read: () => Promise<string>): Answer =>
     async (_, response) => {

@@ -22,7 +22,7 @@ interface PartsOptions {
   readonly now?: () => number;
 }
 
-export function makeParts(options: PartsOptions): (around: PartSurroundings) => KubeletParts {
+export function makePodParts(options: PartsOptions): (around: PartSurroundings) => KubeletParts {
   const { informers, runtime, log, now = Date.now } = options;
   const client = options.client ?? noApiserver;
   return (around) => {
