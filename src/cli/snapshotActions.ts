@@ -3,7 +3,7 @@
 import { readSettings } from '../cluster/settings.js';
 import { openEtcdStore } from '../store/etcd/store.js';
 import type { EtcdStoreOptions } from '../store/etcd/target.js';
-import { type EtcdPlace, etcdOptions } from '../store/place.js';
+import { type EtcdPlace, etcdOptions } from '../store/openStore.js';
 import { checkSnapshotFile, type SnapshotSummary, writeSnapshotFile } from '../store/snapshot/file.js';
 import { restoreSnapshot } from '../store/snapshot/restore.js';
 import { lmdbSource, storeSource } from '../store/snapshot/source.js';

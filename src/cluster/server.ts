@@ -21,7 +21,7 @@ import { keepIdleMemorySmall } from '../kernel/idleMemory.js';
 import { covers } from '../kubelet/certificates/certificateManager.js';
 import { Extender } from '../scheduler/extenders/extender.js';
 import { Scheduler } from '../scheduler/scheduler.js';
-import { openStoreAt } from '../store/place.js';
+import { openStoreAt } from '../store/openStore.js';
 import { savedScheduler } from './componentFiles.js';
 import { ensureDnsService } from './dnsService.js';
 import { BUSYBOX_IMAGE } from './images/builtin.js';

@@ -24,7 +24,7 @@ import { ensurePki, type Pki } from '../../cluster/pki/files.js';
 import { nodeAddress } from '../../cluster/preflight.js';
 import { serviceAddress } from '../../cluster/serviceAddress.js';
 import { keepIdleMemorySmall } from '../../kernel/idleMemory.js';
-import { openStoreAt } from '../../store/place.js';
+import { openStoreAt } from '../../store/openStore.js';
 import { makeLayout } from '../cluster/options.js';
 import { tlsManner } from '../stock/tls.js';
 import { trellisBuild } from '../version.js';

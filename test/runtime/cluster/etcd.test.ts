@@ -13,7 +13,7 @@ import { layoutOf } from '../../../src/cluster/layout.js';
 import { ensurePki } from '../../../src/cluster/pki/files.js';
 import { runServer } from '../../../src/cluster/server.js';
 import { defaultSettings, readSettings, saveSettings, settle } from '../../../src/cluster/settings.js';
-import { etcdOptions, openStoreAt } from '../../../src/store/place.js';
+import { etcdOptions, openStoreAt } from '../../../src/store/openStore.js';
 import { freePort, startEtcd } from '../../support/etcd.js';
 import { makeAuthority } from '../../support/pki.js';
 import { describeWith } from '../../support/requires.js';
