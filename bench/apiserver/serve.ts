@@ -8,8 +8,8 @@ import { KINDS } from '../../src/api/kinds/index.js';
 import { silentLog } from '../../src/api/log.js';
 import { reconcileBootstrapPolicy } from '../../src/apiserver/auth/bootstrapPolicy.js';
 import { bootstrap } from '../../src/apiserver/bootstrap.js';
+import { APISERVER_USER, clusterParts } from '../../src/apiserver/clusterParts.js';
 import { openApiServer } from '../../src/apiserver/server.js';
-import { APISERVER_USER, standardParts } from '../../src/apiserver/standard.js';
 import { openClient } from '../../src/client/typedClient.js';
 import { keepIdleMemorySmall } from '../../src/kernel/idleMemory.js';
 import { openLmdbStore } from '../../src/store/lmdb/store.js';
@@ -27,7 +27,7 @@ async function apiserver(): Promise<number> {
     kinds: KINDS,
     listen,
     tls: { cert: file('server.crt'), key: file('server.key'), clientCa: file('ca.crt') },
-    parts: standardParts({
+    parts: clusterParts({
       serviceAccountKeyPem: file('sa.key'),
       issuer: 'https://kubernetes.default.svc.cluster.local',
       serviceCidrs: ['10.96.0.0/12'],

@@ -10,8 +10,8 @@ import { silentLog } from '../../src/api/log.js';
 import { NAMESPACES, NODES, PODS, SERVICE_ACCOUNTS } from '../../src/api/resources.js';
 import { reconcileBootstrapPolicy } from '../../src/apiserver/auth/bootstrapPolicy.js';
 import { bootstrap } from '../../src/apiserver/bootstrap.js';
+import { APISERVER_USER, clusterParts } from '../../src/apiserver/clusterParts.js';
 import { openApiServer } from '../../src/apiserver/server.js';
-import { APISERVER_USER, standardParts } from '../../src/apiserver/standard.js';
 import type { Client } from '../../src/client/client.js';
 import { makeEventRecorder } from '../../src/client/eventRecorder.js';
 import { openInformers } from '../../src/client/sharedInformers.js';
@@ -47,7 +47,7 @@ export class BenchCluster {
       listen: { host: '127.0.0.1', port: 0 },
       tls: { cert, key, clientCa: ca.cert },
       log: silentLog,
-      parts: standardParts({
+      parts: clusterParts({
         serviceAccountKeyPem: privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(),
         issuer: 'https://kubernetes.default.svc.cluster.local',
         serviceCidrs: ['10.96.0.0/16'],

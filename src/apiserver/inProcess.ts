@@ -6,7 +6,7 @@ import type { Check } from '../store/store.js';
 import type { Body } from './exchange.js';
 import type { Handler } from './handler.js';
 import type { UserInfo } from './identity.js';
-import { owned } from './registry/pieces.js';
+import { owned } from './registry/frameChunks.js';
 
 /** With a term, what is written is checked against it. */
 export function openInProcess(handler: Handler, user: UserInfo, term?: Check): Transport {

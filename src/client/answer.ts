@@ -68,7 +68,7 @@ function parseStatus(text: string): V1Status | undefined {
 
 /** The lines of a streamed body, as bytes and without their newlines; empty lines are left out. */
 export async function* linesOf(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
-  // Pieces are joined only when their newline has come: a long line costs one copy, not one a chunk.
+  // FrameChunks are joined only when their newline has come: a long line costs one copy, not one a chunk.
   let pieces: Uint8Array[] = [];
   let held = 0;
   for await (const chunk of body) {

@@ -8,9 +8,9 @@ import type { Log } from '../api/log.js';
 import { reconcileBootstrapPolicy } from '../apiserver/auth/bootstrapPolicy.js';
 import { serviceAccountUser } from '../apiserver/auth/rbac.js';
 import { bootstrap } from '../apiserver/bootstrap.js';
+import { clusterParts } from '../apiserver/clusterParts.js';
 import type { UserInfo } from '../apiserver/identity.js';
 import { openApiServer } from '../apiserver/server.js';
-import { standardParts } from '../apiserver/standard.js';
 import type { Client } from '../client/client.js';
 import { makeEventRecorder } from '../client/eventRecorder.js';
 import { SharedObjects } from '../client/sharedObjects.js';
@@ -64,7 +64,7 @@ export async function runServer(options: ServerOptions): Promise<void> {
       listen: { host: '::', port: settings.securePort },
       ...(options.nodeIps[0] === undefined ? {} : { externalHost: options.nodeIps[0] }),
       tls: { cert: pki.apiserver.cert, key: pki.apiserver.key, clientCa: pki.ca.cert },
-      parts: standardParts({
+      parts: clusterParts({
         serviceAccountKeyPem: pki.serviceAccountKey,
         issuer: `https://kubernetes.default.svc.${settings.clusterDomain}`,
         serviceCidrs: rangesOf(settings.serviceCidr),

@@ -13,7 +13,7 @@ import { statusError } from '../../api/status.js';
 import { type ApiRequest, type ApiResponse, jsonResponse, MAX_BODY, requestWith } from '../exchange.js';
 import type { Handler } from '../handler.js';
 import type { Credentials, UserInfo } from '../identity.js';
-import { LARGE_PIECE, PIECE } from '../registry/pieces.js';
+import { LARGE_PIECE, PIECE } from '../registry/frameChunks.js';
 import { gzipped } from './gzip.js';
 import { IncomingBytes } from './incomingBytes.js';
 import { settled } from './settled.js';

@@ -4,7 +4,7 @@ import { STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { ApiResponse, Tunnel } from '../exchange.js';
-import { owned } from '../registry/pieces.js';
+import { owned } from '../registry/frameChunks.js';
 
 /** An answer to a wish for another protocol, such as a watch, is not for those who want to stay. */
 const REFUSAL_MS = 60_000;

@@ -5,7 +5,7 @@ import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { NORMAL_CLOSURE, WebSocket, webSocketHead } from '../../client/webSocket.js';
 import { type ApiResponse, JSON_TYPE } from '../exchange.js';
-import { LARGE_PIECE } from '../registry/pieces.js';
+import { LARGE_PIECE } from '../registry/frameChunks.js';
 import { settled } from './settled.js';
 
 const INTERNAL_ERROR = 1011;

@@ -1,8 +1,9 @@
 // A list as a body: made as its reader takes it.
 // Guarantees: nothing is held for a reader but one piece, and after a second without reading no object of the list.
+
+import { FrameChunks, type FrameSource, PIECE } from '../registry/frameChunks.js';
 import { frames } from '../registry/frames.js';
 import type { PageReader } from '../registry/pageReader.js';
-import { type FrameSource, PIECE, Pieces } from '../registry/pieces.js';
 import type { ListForm } from './listForm.js';
 
 /** Which frame comes next. */
@@ -12,7 +13,7 @@ export class ListBody implements AsyncIterable<Uint8Array>, FrameSource {
   readonly #form: ListForm;
   readonly #reader: PageReader;
 
-  readonly #pieces = new Pieces(this);
+  readonly #pieces = new FrameChunks(this);
   #place: Place = 'head';
   /** Made already, and not yet asked for. */
   #ready: Buffer | undefined;

@@ -1,6 +1,6 @@
 // The bytes of one watch, or its events as objects, made as its reader takes them.
 // Guarantees: nothing waits in memory for a reader but one piece; whoever loses its place in the history is cut off.
-import { type FrameSource, Pieces } from './pieces.js';
+import { FrameChunks, type FrameSource } from './frameChunks.js';
 
 /** For readers in this process. The object is frozen. */
 export interface WatchedEvent {
@@ -26,7 +26,7 @@ export class WatchStream implements AsyncIterable<Uint8Array> {
   readonly #source: WatchSource;
   readonly #onEnd: () => void;
 
-  readonly #pieces: Pieces;
+  readonly #pieces: FrameChunks;
   #ended = false;
   #isCut = false;
   #wake: (() => void) | undefined;
@@ -35,7 +35,7 @@ export class WatchStream implements AsyncIterable<Uint8Array> {
     this.#source = source;
     this.#onEnd = onEnd;
 
-    this.#pieces = new Pieces(source);
+    this.#pieces = new FrameChunks(source);
   }
 
   get ended(): boolean {

@@ -11,8 +11,8 @@ import { readPolicy, uniformPolicy } from '../../apiserver/audit/policy.js';
 import { reconcileBootstrapPolicy } from '../../apiserver/auth/bootstrapPolicy.js';
 import { parseModes } from '../../apiserver/auth/modes.js';
 import { bootstrap } from '../../apiserver/bootstrap.js';
+import { APISERVER_USER, clusterParts } from '../../apiserver/clusterParts.js';
 import { type ApiServer, openApiServer } from '../../apiserver/server.js';
-import { APISERVER_USER, standardParts } from '../../apiserver/standard.js';
 import type { Audit } from '../../apiserver/supervision.js';
 import { aborted } from '../../base/aborted.js';
 import { openClient } from '../../client/typedClient.js';
@@ -101,7 +101,7 @@ async function serverOptions(flags: ApiServerFlags, pki: Pki, log: Log) {
     ...(flags.runtimeConfig === undefined
       ? {}
       : { isServed: readRuntimeConfig(flags.runtimeConfig, SERVED) }),
-    parts: standardParts({ ...(await securityOptions(flags, pki)), log }),
+    parts: clusterParts({ ...(await securityOptions(flags, pki)), log }),
     log,
     build: trellisBuild(),
   };

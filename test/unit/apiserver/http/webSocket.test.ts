@@ -2,7 +2,7 @@
 import { Duplex } from 'node:stream';
 import { expect, test } from 'vitest';
 import { sendOverWebSocket } from '../../../../src/apiserver/http/webSocket.js';
-import { PIECE } from '../../../../src/apiserver/registry/pieces.js';
+import { PIECE } from '../../../../src/apiserver/registry/frameChunks.js';
 
 /** A socket whose other end takes nothing until it is told to. */
 function lazySocket() {

@@ -23,7 +23,7 @@ export async function* owned(body: AsyncIterable<Uint8Array>): AsyncGenerator<Ui
   for await (const piece of body) yield piece.length < LARGE_PIECE ? piece : Buffer.from(piece);
 }
 
-export class Pieces {
+export class FrameChunks {
   readonly #source: FrameSource;
 
   /** How much of the source's frame has been sent. */

@@ -1,7 +1,7 @@
 // Frames in pieces: what a reader that does not read can hold.
 import { expect, test } from 'vitest';
+import { FrameChunks, owned, PIECE } from '../../../../src/apiserver/registry/frameChunks.js';
 import { Frames } from '../../../../src/apiserver/registry/frames.js';
-import { owned, PIECE, Pieces } from '../../../../src/apiserver/registry/pieces.js';
 
 /** Frames of these sizes, each filled with its number; counts how often each is made. */
 function source(sizes: readonly number[]) {
@@ -27,7 +27,7 @@ test.each([
   ['small ones around a large one', [10, 20, 300_000, 5, PIECE, 1, PIECE + 1]],
   ['an empty one', [0, 10]],
 ])('%s come whole and in order, in pieces that keep no more than themselves', (_, sizes) => {
-  const pieces = new Pieces(source(sizes));
+  const pieces = new FrameChunks(source(sizes));
   const seen: Buffer[] = [];
   for (let piece = pieces.next(); piece !== undefined; piece = pieces.next()) {
     expect(piece.length).toBeLessThanOrEqual(PIECE);
@@ -40,14 +40,14 @@ test.each([
 
 test('nothing is made before it is asked for', () => {
   const frames = source(Array.from({ length: 100 }, () => 50_000));
-  const pieces = new Pieces(frames);
+  const pieces = new FrameChunks(frames);
   expect(frames.made.filter((times) => times > 0)).toHaveLength(0);
   pieces.next();
   expect(frames.made.filter((times) => times > 0).length).toBeLessThanOrEqual(3);
 });
 
 test('a reader that keeps pieces gets its own copies of those whose memory is used again', async () => {
-  const pieces = new Pieces(source([PIECE * 3]));
+  const pieces = new FrameChunks(source([PIECE * 3]));
   async function* body() {
     for (let piece = pieces.next(); piece !== undefined; piece = pieces.next()) yield piece;
   }

@@ -30,7 +30,7 @@ export const APISERVER_USER = {
   groups: ['system:masters', 'system:authenticated'],
 };
 
-export function standardParts({
+export function clusterParts({
   serviceCidrs,
   nodePortRange,
   log,
