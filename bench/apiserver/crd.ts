@@ -7,8 +7,8 @@ import { inTurns } from '../lib/compare.js';
 import { againstLimit, againstPeer, type Figure, worstAgainstLimit } from '../lib/figure.js';
 import { runsOf, scaled } from '../lib/options.js';
 import { MB } from '../lib/process.js';
-import { makePlace } from './place.js';
 import { readyApiServer } from './ready.js';
+import { makePlace } from './testbed.js';
 import { drive, get, post, type Wire } from './wire.js';
 
 const RUNS = 5;

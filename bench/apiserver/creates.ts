@@ -7,9 +7,9 @@ import { runsOf } from '../lib/options.js';
 import { cpuSeconds } from '../lib/process.js';
 import { median, round } from '../lib/samples.js';
 import { GrpcWire, grpcCall } from './grpcWire.js';
-import { makePlace, type Place } from './place.js';
 import { PODS, podBody } from './pods.js';
 import { CLIENTS, createPods, readyApiServer } from './ready.js';
+import { makePlace, type Place } from './testbed.js';
 import { drive, get } from './wire.js';
 
 const COUNT = 4_000;

@@ -2,7 +2,7 @@
 // Guarantees: a call counts when a message and the end of its stream came; a refusal has no message and fails.
 import { once } from 'node:events';
 import { connect, type TLSSocket } from 'node:tls';
-import type { Place } from './place.js';
+import type { Place } from './testbed.js';
 import type { Answer } from './wire.js';
 
 const [DATA, HEADERS, RST_STREAM, SETTINGS, PING, GOAWAY, WINDOW_UPDATE] = [0, 1, 3, 4, 6, 7, 8];

@@ -5,9 +5,9 @@ import { openLmdbStore } from '../../src/store/lmdb/store.js';
 import { repeated } from '../lib/compare.js';
 import { againstLimit, type Figure } from '../lib/figure.js';
 import { runsOf } from '../lib/options.js';
-import { makePlace, type Place } from './place.js';
 import { PODS } from './pods.js';
 import { createPods, type ReadyServer, readyApiServer } from './ready.js';
+import { makePlace, type Place } from './testbed.js';
 import { drive, get } from './wire.js';
 
 const RUNS = 3;

@@ -6,9 +6,9 @@ import { againstLimit, againstPeer, type Figure } from '../lib/figure.js';
 import { runsOf } from '../lib/options.js';
 import { MB } from '../lib/process.js';
 import { median, round } from '../lib/samples.js';
-import { makePlace, type ServerProcess } from './place.js';
 import { PODS } from './pods.js';
 import { createPods, openWires, readyApiServer } from './ready.js';
+import { makePlace, type ServerProcess } from './testbed.js';
 import { drive, get, type Wire } from './wire.js';
 
 const PODS_IN_LIST = 5_000;

@@ -1,6 +1,7 @@
 // An apiserver ready for pods, with wires to it.
-import type { Place, ServerProcess } from './place.js';
+
 import { PODS, podBody } from './pods.js';
+import type { Place, ServerProcess } from './testbed.js';
 import { drive, post, Wire } from './wire.js';
 
 export const CLIENTS = 64;

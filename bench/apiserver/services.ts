@@ -2,8 +2,8 @@
 import { againstLimit, type Figure } from '../lib/figure.js';
 import { runsOf } from '../lib/options.js';
 import { median, round } from '../lib/samples.js';
-import { makePlace } from './place.js';
 import { CLIENTS, readyApiServer } from './ready.js';
+import { makePlace } from './testbed.js';
 import { drive, post, type Wire } from './wire.js';
 
 const PRESENT = 10_000;

@@ -1,7 +1,7 @@
 // One change to 1,000 watchers: from the request until the last of them has it.
 import { againstLimit, type Figure } from '../lib/figure.js';
-import { makePlace } from './place.js';
 import { openWires, readyApiServer } from './ready.js';
+import { makePlace } from './testbed.js';
 import { get, post, type Wire } from './wire.js';
 
 const WATCHERS = 1_000;

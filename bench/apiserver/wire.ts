@@ -2,7 +2,7 @@
 // It does as little as can be, because client and server share the machine and only the server is measured.
 import { once } from 'node:events';
 import { connect, type TLSSocket } from 'node:tls';
-import type { Place, ServerProcess } from './place.js';
+import type { Place, ServerProcess } from './testbed.js';
 
 const END_OF_HEAD = Buffer.from('\r\n\r\n');
 

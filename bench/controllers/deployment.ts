@@ -6,8 +6,8 @@ import { DEPLOYMENTS } from '../../src/api/resources.js';
 import { repeated } from '../lib/compare.js';
 import { againstLimit, type Figure } from '../lib/figure.js';
 import { runsOf } from '../lib/options.js';
+import { type ControlPlane, makePlace, WRITES } from './controlPlane.js';
 import { type Kubelets, playKubelets } from './kubelets.js';
-import { type ControlPlane, makePlace, WRITES } from './place.js';
 
 const RUNS = 3;
 const REPLICAS = 1_000;

@@ -3,7 +3,7 @@
 import { repeated } from '../lib/compare.js';
 import { againstLimit, type Figure } from '../lib/figure.js';
 import { runsOf, scaled } from '../lib/options.js';
-import { makePlace } from './place.js';
+import { makePlace } from './controlPlane.js';
 import { settledPlane } from './settled.js';
 
 const RUNS = 3;

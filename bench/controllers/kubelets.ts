@@ -9,7 +9,7 @@ import type { Client } from '../../src/client/client.js';
 import { ClientError } from '../../src/client/error.js';
 import type { Informer } from '../../src/client/informer.js';
 import { openInformers } from '../../src/client/sharedInformers.js';
-import { inParallel } from './place.js';
+import { inParallel } from './controlPlane.js';
 
 const HEARTBEAT_MS = 10_000;
 const CONNECTIONS = 20;

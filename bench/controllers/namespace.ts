@@ -4,7 +4,7 @@ import { ApiError } from '../../src/api/status.js';
 import { repeated } from '../lib/compare.js';
 import { againstLimit, type Figure } from '../lib/figure.js';
 import { runsOf } from '../lib/options.js';
-import { inParallel, makePlace } from './place.js';
+import { inParallel, makePlace } from './controlPlane.js';
 
 const RUNS = 3;
 const NAME = 'team';

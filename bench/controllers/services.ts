@@ -8,8 +8,8 @@ import { openInformers } from '../../src/client/sharedInformers.js';
 import { repeated } from '../lib/compare.js';
 import { againstLimit, type Figure } from '../lib/figure.js';
 import { runsOf } from '../lib/options.js';
+import { type ControlPlane, inParallel, makePlace, WRITES } from './controlPlane.js';
 import { keepAlive } from './kubelets.js';
-import { type ControlPlane, inParallel, makePlace, WRITES } from './place.js';
 import { settledPlane } from './settled.js';
 
 const RUNS = 3;

@@ -1,10 +1,10 @@
 // A control plane whose store holds many Deployments with running pods on many nodes.
 // Guarantees: what it holds was made through the API once and copied; it has read everything and come to rest.
 import { DEPLOYMENTS } from '../../src/api/resources.js';
+import type { ControlPlane, Place } from './controlPlane.js';
 import { web } from './deployment.js';
 import { type Filling, fill } from './fill.js';
 import { playKubelets } from './kubelets.js';
-import type { ControlPlane, Place } from './place.js';
 
 const REST_SHARE = 0.1;
 const LOOK_MS = 1_000;

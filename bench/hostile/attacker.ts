@@ -2,7 +2,7 @@
 // Guarantees: every connection that was opened is closed by leave().
 import { once } from 'node:events';
 import { connect, type TLSSocket } from 'node:tls';
-import type { Place, ServerProcess } from '../apiserver/place.js';
+import type { Place, ServerProcess } from '../apiserver/testbed.js';
 import { post, put, Wire } from '../apiserver/wire.js';
 
 export const MAPS = '/api/v1/namespaces/default/configmaps';

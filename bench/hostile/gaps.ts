@@ -2,7 +2,7 @@
 // Guarantees: a thread of its own, so that the work of the process that attacks is not counted.
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
-import type { ClientTls } from '../apiserver/place.js';
+import type { ClientTls } from '../apiserver/testbed.js';
 
 export const EVERY_MS = 10;
 

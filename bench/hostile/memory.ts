@@ -2,8 +2,8 @@
 // TRELLIS_HOSTILE_WAIT_S=30 waits less than five minutes.
 import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { makePlace, type ServerProcess } from '../apiserver/place.js';
 import { readyApiServer } from '../apiserver/ready.js';
+import { makePlace, type ServerProcess } from '../apiserver/testbed.js';
 import { againstLimit, type Figure } from '../lib/figure.js';
 import { Attacker, MAPS } from './attacker.js';
 

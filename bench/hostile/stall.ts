@@ -1,6 +1,6 @@
 // How long hostile requests of an ordinary user keep everybody else waiting: one by one, and two hundred at once.
 // Guarantees: a wait is one question's, from its sending to its answer, asked on a connection and a thread of its own.
-import { makePlace, type Place } from '../apiserver/place.js';
+import { makePlace, type Place } from '../apiserver/testbed.js';
 import { againstLimit, type Figure, worstAgainstLimit } from '../lib/figure.js';
 import { corpus, type HostileRequest, NAMESPACE } from './corpus.js';
 import { Gaps } from './gaps.js';

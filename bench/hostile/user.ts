@@ -1,7 +1,7 @@
 // An ordinary user of a benchmark's server: `edit` in one namespace, where large objects are to send requests against.
 import https from 'node:https';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { ClientTls, Place } from '../apiserver/place.js';
+import type { ClientTls, Place } from '../apiserver/testbed.js';
 import { type HostileRequest, NAMESPACE } from './corpus.js';
 import { collectionOf, DEFINITIONS, definition, prepared } from './definitions.js';
 

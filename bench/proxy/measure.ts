@@ -14,7 +14,7 @@ import type { ModeName } from '../../src/proxy/modeNames.js';
 import { type ModeOptions, openMode } from '../../src/proxy/modes.js';
 import { MB } from '../lib/process.js';
 import { median } from '../lib/samples.js';
-import { openPlace, type Place, POD_IP, PORTS } from './place.js';
+import { openPlace, type Place, POD_IP, PORTS } from './testNetwork.js';
 import { addressOf, changeOne, workload } from './workload.js';
 
 export interface Contender {

@@ -7,7 +7,7 @@ import { openInformers } from '../../src/client/sharedInformers.js';
 import { openClient } from '../../src/client/typedClient.js';
 import { layoutOf } from '../../src/cluster/layout.js';
 import { Scheduler } from '../../src/scheduler/scheduler.js';
-import { benchPki } from '../controllers/place.js';
+import { benchPki } from '../controllers/controlPlane.js';
 
 const SETTLE_MS = 2_000;
 const [folder = '', server = ''] = process.argv.slice(2);

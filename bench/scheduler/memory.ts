@@ -2,7 +2,7 @@
 // Guarantees: a process of its own; nodes and pods as our own server answers them, with defaults, status and managed fields.
 import { type ChildProcess, fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
-import { makePlace } from '../controllers/place.js';
+import { makePlace } from '../controllers/controlPlane.js';
 import { settledPlane } from '../controllers/settled.js';
 import { repeated } from '../lib/compare.js';
 import { againstLimit, type Figure, told } from '../lib/figure.js';

@@ -2,9 +2,14 @@
 // TRELLIS_LARGE=1 does it with 5,000 nodes and 30,000 pods.
 import path from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import {
+  type ControlPlane,
+  inParallel,
+  makePlace,
+  type Place,
+} from '../../../bench/controllers/controlPlane.js';
 import { web } from '../../../bench/controllers/deployment.js';
 import { type Kubelets, playKubelets } from '../../../bench/controllers/kubelets.js';
-import { type ControlPlane, inParallel, makePlace, type Place } from '../../../bench/controllers/place.js';
 import { controllerOf } from '../../../src/api/object.js';
 import { DEPLOYMENTS, REPLICA_SETS } from '../../../src/api/resources.js';
 
