@@ -38,7 +38,7 @@ export interface Traffic {
   readonly gigabyteCpuMs: number;
 }
 
-export type Rules = (node: string) => Promise<void>;
+type Rules = (node: string) => Promise<void>;
 
 export const ours =
   ({ pods, policies }: Workload): Rules =>

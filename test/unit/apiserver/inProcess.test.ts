@@ -1,5 +1,6 @@
 // A watch by a client in the process of the server: the objects are what the wire says, frozen, and the same for all.
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { V1ConfigMap } from '../../../src/api/gen/types.js';
 import { CONFIG_MAPS, PODS } from '../../../src/api/resources.js';
 import type { Client, WatchEvent, WatchQuery } from '../../../src/client/client.js';
 import type { Transport } from '../../../src/client/transport.js';
@@ -40,12 +41,12 @@ async function* counting<T>(events: AsyncIterable<T>): AsyncGenerator<T> {
   }
 }
 
-type Events = readonly WatchEvent<object>[];
+type Events = readonly WatchEvent<V1ConfigMap>[];
 
 /** What a watch tells until that many events have come. */
 async function watched(client: Client, count: number, query: WatchQuery): Promise<Events> {
   const ending = new AbortController();
-  const found: WatchEvent<object>[] = [];
+  const found: WatchEvent<V1ConfigMap>[] = [];
   for await (const event of client.of(CONFIG_MAPS).watch({ ...query, signal: ending.signal })) {
     if (found.push(event) === count) ending.abort();
   }

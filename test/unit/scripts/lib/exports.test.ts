@@ -1,7 +1,7 @@
 // What `npm run lint` says of exports that no other file imports.
 // Guarantees: each way of importing counts, and only what nobody imports is named.
 import { expect, test } from 'vitest';
-import { unusedExports } from '../../../scripts/lib/exports.mjs';
+import { unusedExports } from '../../../../scripts/lib/exports.mjs';
 
 const OTHER = 'src/room/b.ts';
 const found = (text: string, importer: string, path = OTHER) =>
