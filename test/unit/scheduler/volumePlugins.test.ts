@@ -228,6 +228,20 @@ test('VolumeZone wants the zone and the region of a volume, not one of them', ()
   expect(both(volumeZone, using('p', 'c'), catalog)).toEqual([refused, refused]);
 });
 
+test('VolumeZone refuses a zone that no node has, and holds no node to it that knows no zones', () => {
+  const unknown = catalogOf([claim('c', { volumeName: 'v' })], [volume('v', {}, { [ZONE]: 'nowhere' })]);
+  const refused = 'node(s) had no available volume zone';
+  expect(both(volumeZone, using('p', 'c'), unknown)).toEqual([refused, refused]);
+  const withBare = snapshotOf(
+    [makeNode('a', { labels: { [ZONE]: 'one' } })],
+    [makeNode('b', { labels: { [ZONE]: 'two' } })],
+    [makeNode('bare')],
+  );
+  withBare.catalog = unknown;
+  expect(refusalsOf(volumeZone, using('p', 'c'), withBare, 'bare')).toEqual([]);
+  expect(refusalsOf(volumeZone, using('p', 'c'), withBare, 'b')).toEqual([refused]);
+});
+
 test('NodeVolumeLimits counts each volume of a driver once', () => {
   const csi = (name: string) => volume(name, { csi: { driver: 'csi.example.com', volumeHandle: name } });
   const claims = ['v', 'w', 'x'].map((name) => claim(name, { volumeName: name }));
