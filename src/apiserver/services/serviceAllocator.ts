@@ -39,38 +39,67 @@ export interface ServiceAllocatorOptions {
   random?(): number;
 }
 
-export interface ServiceAllocator {
-  /** Fill in the addresses and ports. They are kept from others of this server until what is returned is called. */
-  create(draft: Draft<V1Service>): () => void;
-  update(draft: Draft<V1Service>, old: V1Service): () => void;
-  /** The networks that addresses come from, as they are now. */
-  networks(): readonly AddressRange[];
+export class ServiceAllocator {
   readonly ports: PortRange;
-}
+  readonly #own: readonly AddressRange[];
+  readonly #families: readonly Family[];
+  readonly #otherNetworks: () => readonly AddressRange[];
+  readonly #holdings: Holdings;
+  readonly #random: () => number;
+  readonly #reserved: ReadonlySet<string>;
+  readonly #underWay = { addresses: new Set<string>(), ports: new Set<number>() };
 
-/** Throws AllocationError when a range is wrong. */
-export function makeServiceAllocator(options: ServiceAllocatorOptions): ServiceAllocator {
-  const { serviceCidrs, nodePortRange = '30000-32767', holdings, random = Math.random } = options;
-  const own = serviceCidrs.map(serviceNetwork);
-  const families = own.map(({ family }) => family);
-  if (families.length === 0 || new Set(families).size !== families.length)
-    throw new AllocationError('BAD_RANGE', 'give one service network, or one of IPv4 and one of IPv6');
-  const ports = new PortRange(nodePortRange);
-  const networks = () => [...own, ...(options.otherNetworks?.() ?? [])];
-  const reserved = new Set(own.map(({ first }) => first));
-  const underWay = { addresses: new Set<string>(), ports: new Set<number>() };
-  const isFree = (address: string) =>
-    !reserved.has(address) && !underWay.addresses.has(address) && !holdings.hasAddress(address);
-  const isFreePort = (port: number) => !underWay.ports.has(port) && !holdings.hasPort(port);
+  /** Throws AllocationError when a range is wrong. */
+  constructor(options: ServiceAllocatorOptions) {
+    const { serviceCidrs, nodePortRange = '30000-32767', holdings, random = Math.random } = options;
+    this.#own = serviceCidrs.map(serviceNetwork);
+    this.#families = this.#own.map(({ family }) => family);
+    if (this.#families.length === 0 || new Set(this.#families).size !== this.#families.length)
+      throw new AllocationError('BAD_RANGE', 'give one service network, or one of IPv4 and one of IPv6');
+    this.ports = new PortRange(nodePortRange);
+    this.#reserved = new Set(this.#own.map(({ first }) => first));
+    this.#otherNetworks = () => options.otherNetworks?.() ?? [];
+    this.#holdings = holdings;
+    this.#random = random;
+  }
 
-  function allocate(draft: Draft<V1Service>, old?: V1Service): () => void {
+  /** The networks that addresses come from, as they are now. */
+  networks(): readonly AddressRange[] {
+    return [...this.#own, ...this.#otherNetworks()];
+  }
+
+  /** Fills in the addresses and ports. They are kept from others of this server until what is returned is called. */
+  create(draft: Draft<V1Service>): () => void {
+    if (draft.spec !== undefined) alignClusterIps(draft.spec);
+    return this.#allocate(draft);
+  }
+
+  /** The same for a change; what the service has already, it keeps. */
+  update(draft: Draft<V1Service>, old: V1Service): () => void {
+    if (draft.spec !== undefined && old.spec !== undefined) {
+      keepAllocated(draft.spec, old.spec);
+      alignClusterIps(draft.spec, old.spec);
+      dropForType(draft.spec, old.spec);
+    }
+    return this.#allocate(draft, old);
+  }
+
+  readonly #isFree = (address: string): boolean =>
+    !this.#reserved.has(address) &&
+    !this.#underWay.addresses.has(address) &&
+    !this.#holdings.hasAddress(address);
+
+  readonly #isFreePort = (port: number): boolean =>
+    !this.#underWay.ports.has(port) && !this.#holdings.hasPort(port);
+
+  #allocate(draft: Draft<V1Service>, old?: V1Service): () => void {
     const taken: (() => void)[] = [];
     const release = () => {
       for (const undo of taken.splice(0)) undo();
     };
     try {
-      allocateAddresses(draft, old, taken);
-      allocatePorts(draft, old, taken);
+      this.#allocateAddresses(draft, old, taken);
+      this.#allocatePorts(draft, old, taken);
       return release;
     } catch (error) {
       release();
@@ -78,14 +107,10 @@ export function makeServiceAllocator(options: ServiceAllocatorOptions): ServiceA
     }
   }
 
-  function allocateAddresses(
-    draft: Draft<V1Service>,
-    old: V1Service | undefined,
-    taken: (() => void)[],
-  ): void {
+  #allocateAddresses(draft: Draft<V1Service>, old: V1Service | undefined, taken: (() => void)[]): void {
     const { spec } = draft;
     if (spec === undefined || !needsClusterIp(spec)) return;
-    const faults = settleFamilies(spec, families);
+    const faults = settleFamilies(spec, this.#families);
     if (faults.length > 0) throw refused(draft, faults);
     if (isHeadless(spec)) {
       spec.clusterIP = HEADLESS;
@@ -99,28 +124,28 @@ export function makeServiceAllocator(options: ServiceAllocatorOptions): ServiceA
       if (held.has(wanted)) return wanted;
       const address =
         wanted === ''
-          ? chooseAddress(family as Family)
-          : takeAddress(draft, canonicalIp(wanted) ?? wanted, asked);
-      underWay.addresses.add(address);
-      taken.push(() => underWay.addresses.delete(address));
+          ? this.#chooseAddress(family as Family)
+          : this.#takeAddress(draft, canonicalIp(wanted) ?? wanted, asked);
+      this.#underWay.addresses.add(address);
+      taken.push(() => this.#underWay.addresses.delete(address));
       return address;
     });
     const [first] = spec.clusterIPs;
     if (first !== undefined) spec.clusterIP = first;
   }
 
-  function chooseAddress(family: Family): string {
-    for (const network of networks()) {
-      const address = network.family === family ? network.choose(isFree, random) : undefined;
+  #chooseAddress(family: Family): string {
+    for (const network of this.networks()) {
+      const address = network.family === family ? network.choose(this.#isFree, this.#random) : undefined;
       if (address !== undefined) return address;
     }
     throw exhausted('serviceIP');
   }
 
-  function takeAddress(draft: Draft<V1Service>, wanted: string, asked: readonly string[]): string {
+  #takeAddress(draft: Draft<V1Service>, wanted: string, asked: readonly string[]): string {
     const refuse = (why: string) =>
       refused(draft, [fault('spec.clusterIPs', asked, `failed to allocate IP ${wanted}: ${why}`)]);
-    const all = networks();
+    const all = this.networks();
     if (!all.some((network) => network.has(wanted))) {
       // One network may be known by the flag and by its object.
       const ranges = [...new Set(all.map(({ text }) => text))].join(', ');
@@ -129,21 +154,21 @@ export function makeServiceAllocator(options: ServiceAllocatorOptions): ServiceA
       );
     }
     // Nobody else is given that one.
-    const isOwn = reserved.has(wanted) && isKubernetes(draft);
-    if (!isOwn && !isFree(wanted)) throw refuse('provided IP is already allocated');
+    const isOwn = this.#reserved.has(wanted) && isKubernetes(draft);
+    if (!isOwn && !this.#isFree(wanted)) throw refuse('provided IP is already allocated');
     return wanted;
   }
 
-  function allocatePorts(draft: Draft<V1Service>, old: V1Service | undefined, taken: (() => void)[]): void {
+  #allocatePorts(draft: Draft<V1Service>, old: V1Service | undefined, taken: (() => void)[]): void {
     const { spec } = draft;
     if (spec === undefined) return;
     const mine = new Set(old === undefined ? [] : portsOf(old));
     const take = (wanted: number | undefined, field: string): number => {
       if (wanted && mine.has(wanted)) return wanted;
-      const port = takePort(draft, wanted, field);
+      const port = this.#takePort(draft, wanted, field);
       mine.add(port);
-      underWay.ports.add(port);
-      taken.push(() => underWay.ports.delete(port));
+      this.#underWay.ports.add(port);
+      taken.push(() => this.#underWay.ports.delete(port));
       return port;
     };
     if (needsNodePorts(spec)) {
@@ -164,35 +189,18 @@ export function makeServiceAllocator(options: ServiceAllocatorOptions): ServiceA
     spec.healthCheckNodePort = take(wanted, 'spec.healthCheckNodePort');
   }
 
-  function takePort(draft: Draft<V1Service>, wanted: number | undefined, field: string): number {
+  #takePort(draft: Draft<V1Service>, wanted: number | undefined, field: string): number {
     if (!wanted) {
-      const port = ports.choose(isFreePort, random);
+      const port = this.ports.choose(this.#isFreePort, this.#random);
       if (port === undefined) throw exhausted('nodePort');
       return port;
     }
-    const why = `provided port is not in the valid range. The range of valid ports is ${ports.text}`;
-    if (!ports.has(wanted)) throw refused(draft, [fault(field, wanted, why)]);
-    if (!isFreePort(wanted))
+    const why = `provided port is not in the valid range. The range of valid ports is ${this.ports.text}`;
+    if (!this.ports.has(wanted)) throw refused(draft, [fault(field, wanted, why)]);
+    if (!this.#isFreePort(wanted))
       throw refused(draft, [fault(field, wanted, 'provided port is already allocated')]);
     return wanted;
   }
-
-  return {
-    networks,
-    ports,
-    create(draft) {
-      if (draft.spec !== undefined) alignClusterIps(draft.spec);
-      return allocate(draft);
-    },
-    update(draft, old) {
-      if (draft.spec !== undefined && old.spec !== undefined) {
-        keepAllocated(draft.spec, old.spec);
-        alignClusterIps(draft.spec, old.spec);
-        dropForType(draft.spec, old.spec);
-      }
-      return allocate(draft, old);
-    },
-  };
 }
 
 /** The node port of the same port in the other protocol, which the two may share (DNS over UDP and TCP). */

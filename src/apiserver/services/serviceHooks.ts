@@ -10,11 +10,7 @@ import { ROOT } from '../registry/keys.js';
 import { AddressRange } from './addressRange.js';
 import { ServiceClaims } from './claims.js';
 import { RepairLoop } from './repairLoop.js';
-import {
-  makeServiceAllocator,
-  type ServiceAllocator,
-  type ServiceAllocatorOptions,
-} from './serviceAllocator.js';
+import { ServiceAllocator, type ServiceAllocatorOptions } from './serviceAllocator.js';
 
 export interface ServiceHooksOptions
   extends Pick<ServiceAllocatorOptions, 'serviceCidrs' | 'nodePortRange' | 'random'> {
@@ -31,7 +27,7 @@ interface Running {
 
 /** For the key `services` of the server's hooks. Throws AllocationError at once when a range is wrong. */
 export function makeServiceHooks({ client, ...options }: ServiceHooksOptions): WriteHooks {
-  makeServiceAllocator({ ...options, holdings: { hasAddress: () => false, hasPort: () => false } });
+  new ServiceAllocator({ ...options, holdings: { hasAddress: () => false, hasPort: () => false } });
   let running: Running | undefined;
   const ready = async (): Promise<Running> => {
     if (running === undefined) throw new Error('the Service hooks were not started');
@@ -42,7 +38,7 @@ export function makeServiceHooks({ client, ...options }: ServiceHooksOptions): W
     start(machinery) {
       const claims = new ServiceClaims(machinery);
       const otherNetworks = networksOf(machinery);
-      const allocator = makeServiceAllocator({ ...options, holdings: claims, otherNetworks });
+      const allocator = new ServiceAllocator({ ...options, holdings: claims, otherNetworks });
       const recorder = makeEventRecorder(client, {
         component: 'ipallocator-repair-controller',
         log: machinery.log,

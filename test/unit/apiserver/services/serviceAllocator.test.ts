@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import type { V1Service, V1ServiceSpec } from '../../../../src/api/gen/types.js';
 import type { Draft } from '../../../../src/api/kind.js';
 import { AddressRange, kubernetesAddress } from '../../../../src/apiserver/services/addressRange.js';
-import { makeServiceAllocator } from '../../../../src/apiserver/services/serviceAllocator.js';
+import { ServiceAllocator } from '../../../../src/apiserver/services/serviceAllocator.js';
 import { addressesOf, portsOf } from '../../../../src/apiserver/services/serviceFields.js';
 
 const service = (spec: Draft<V1ServiceSpec>, name = 's'): Draft<V1Service> => ({
@@ -15,7 +15,7 @@ const port = (changes: object = {}) => ({ port: 80, protocol: 'TCP', ...changes 
 /** An allocator with the holdings of the Services that were written, as the store has them. */
 function make(serviceCidrs = ['10.96.0.0/24'], nodePortRange = '30000-32767', others: string[] = []) {
   const written = new Set<V1Service>();
-  const allocator = makeServiceAllocator({
+  const allocator = new ServiceAllocator({
     serviceCidrs,
     nodePortRange,
     holdings: {
@@ -25,7 +25,9 @@ function make(serviceCidrs = ['10.96.0.0/24'], nodePortRange = '30000-32767', ot
     otherNetworks: () => others.map((cidr) => new AddressRange(cidr)),
     random: () => 0,
   });
-  return { ...allocator, written };
+  const create: ServiceAllocator['create'] = (draft) => allocator.create(draft);
+  const update: ServiceAllocator['update'] = (draft, old) => allocator.update(draft, old);
+  return { create, update, written };
 }
 function created({ create, written }: ReturnType<typeof make>, spec: Draft<V1ServiceSpec>, name?: string) {
   const draft = service(spec, name);
