@@ -96,7 +96,9 @@ describe('leader election', () => {
     let looks = 0;
     const sameObjects = Object.assign(new FakeClient(), {
       objects: client.objects,
-      fault: (verb: string) => void (looks += verb === 'get' ? 1 : 0),
+      fault: (verb: string) => {
+        if (verb === 'get') looks += 1;
+      },
     });
     const two = candidate(sameObjects, 'two');
     await until(() => expect(looks).toBeGreaterThan(3));
