@@ -16,7 +16,7 @@ import { pollDrift } from './driftPoll.js';
 import { FlowKeeper, type UdpPorts } from './flowKeeper.js';
 import { ProxyMetrics } from './metrics.js';
 import { makeRefusals } from './refusals.js';
-import { type Tracker, trackServices } from './tracker.js';
+import { Tracker } from './tracker.js';
 
 export interface ProxyOptions {
   readonly informers: Informers;
@@ -85,7 +85,7 @@ export class NodeProxy {
       failed: (error, delayMs) =>
         log.error('the rules could not be written; trying again', { error, delayMs }),
     });
-    this.tracker = trackServices({
+    this.tracker = new Tracker({
       informers,
       nodeName,
       onChange: () => {
