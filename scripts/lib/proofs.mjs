@@ -43,6 +43,13 @@ export const PROOFS = [
     tests: ['cel/fuzz'],
   },
   {
+    name: 'definitions',
+    what: 'a server of 1,000 definitions killed 5 times while 200 clients write and the definitions change',
+    env: { TRELLIS_DEFINITIONS: '1000' },
+    project: 'runtime',
+    tests: ['apiserver/definitionsKilled'],
+  },
+  {
     name: 'controllers',
     what: 'controllers with 5,000 nodes and 30,000 pods, killed in the middle',
     env: { TRELLIS_LARGE: '1' },

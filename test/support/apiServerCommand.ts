@@ -1,5 +1,5 @@
 // `trellis apiserver` as a process of its own: its own memory, descriptors and end, on a data directory of the test.
-// Guarantees: serves when startApiServerCommand resolves; close() leaves no process and no file.
+// Guarantees: serves when startApiServerCommand resolves; close() leaves no process, and no file but in a directory that was given.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
@@ -33,14 +33,17 @@ interface ApiServerCommandOptions {
   readonly env?: NodeJS.ProcessEnv;
   /** As `ulimit -n` takes it. */
   readonly openFiles?: number;
+  /** That of one before, to go on from there; it stays. */
+  readonly dataDir?: string;
 }
 
 export async function startApiServerCommand({
   args = [],
   env = {},
   openFiles,
+  dataDir: given,
 }: ApiServerCommandOptions = {}): Promise<ApiServerCommand> {
-  const dataDir = await mkdtemp(path.join(os.tmpdir(), 'trellis-apiserver-'));
+  const dataDir = given ?? (await mkdtemp(path.join(os.tmpdir(), 'trellis-apiserver-')));
   const argv = [MAIN, 'apiserver', '--data-dir', dataDir, '--secure-port', '0', ...args];
   const child = spawnLimited(argv, openFiles, env);
   let text = '';
@@ -52,7 +55,7 @@ export async function startApiServerCommand({
       child.kill('SIGKILL');
       await gone;
     }
-    await rm(dataDir, { recursive: true, force: true });
+    if (given === undefined) await rm(dataDir, { recursive: true, force: true });
   };
   try {
     await serving(child, () => text);
