@@ -97,9 +97,10 @@ async function remove({ client, now }: ControllerContext, { pod, because }: PodR
   await ignoring(['Conflict'], client.of(PODS).delete(pod.metadata, options));
 }
 
-function failedStatus({ status }: Pod, message: string, now: number): V1PodStatus {
+function failedStatus({ status, metadata: { generation } }: Pod, message: string, now: number): V1PodStatus {
   const others = (status?.conditions ?? []).filter(({ type }) => type !== 'DisruptionTarget');
-  const condition = { type: 'DisruptionTarget', status: 'True', reason: 'DeletionByPodGC', message };
+  const seen = generation === undefined ? {} : { observedGeneration: generation };
+  const condition = { type: 'DisruptionTarget', status: 'True', reason: 'DeletionByPodGC', message, ...seen };
   return {
     ...status,
     phase: 'Failed',

@@ -43,11 +43,17 @@ export async function reportFailure(client: Client, pod: Stored<V1Pod>, failure:
 /** The condition to write, or undefined when the pod has it. The time of transition is that of the status. */
 function conditionOf(pod: Stored<V1Pod>, { reason, message, now }: Failure): V1PodCondition | undefined {
   const held = pod.status?.conditions?.find(({ type }) => type === 'PodScheduled');
+  const { generation } = pod.metadata;
   const wanted = { type: 'PodScheduled', status: 'False', reason, message };
   const isSame = held?.status === wanted.status && held.reason === reason && held.message === message;
   if (isSame) return undefined;
   const since = held?.status === wanted.status ? held.lastTransitionTime : undefined;
-  return { ...wanted, lastTransitionTime: since ?? new Date(now).toISOString().replace(/\.\d+Z$/, 'Z') };
+  const seen = generation === undefined ? {} : { observedGeneration: generation };
+  return {
+    ...wanted,
+    ...seen,
+    lastTransitionTime: since ?? new Date(now).toISOString().replace(/\.\d+Z$/, 'Z'),
+  };
 }
 
 function nameOf({ metadata }: Stored<V1Pod>): ObjectName {

@@ -119,6 +119,7 @@ export function servedResources({
       categories,
       verbs: VERBS,
       subresources: subresourcesOf(kind, type, []),
+      stored: kind.type,
     };
   });
   return [

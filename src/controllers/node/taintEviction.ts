@@ -116,6 +116,7 @@ export function tolerates({ key, operator, value, effect }: V1Toleration, taint:
 }
 
 function withDisruption(pod: Pod, now: number) {
+  const { generation } = pod.metadata;
   const others = (pod.status?.conditions ?? []).filter(({ type }) => type !== 'DisruptionTarget');
   return [
     ...others,
@@ -125,6 +126,7 @@ function withDisruption(pod: Pod, now: number) {
       reason: 'DeletionByTaintManager',
       message: 'Taint manager: deleting due to NoExecute taint',
       lastTransitionTime: stampOf(now),
+      ...(generation === undefined ? {} : { observedGeneration: generation }),
     },
   ];
 }

@@ -1,6 +1,6 @@
 // A directory that lives as long as its pod, on disk, in memory or in huge pages.
 // Guarantees: made once; its contents are never touched again, whatever else is set up anew.
-import { chmod, lstat, mkdir, writeFile } from 'node:fs/promises';
+import { chmod, lstat, mkdir, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { V1EmptyDirVolumeSource } from '../../api/gen/types.js';
 import { tryParseQuantity } from '../../api/quantity.js';
@@ -35,8 +35,8 @@ export async function setUpEmptyDir(options: {
   const fresh = mount !== undefined && !(await holdsFileSystem(dir));
   if (fresh) await mount(dir);
   if (!fresh && (await exists(path.join(plugin, 'ready')))) return;
-  // By chmod, since what mkdir gives is cut by the umask.
-  await chmod(dir, 0o777);
+  // By chmod, since what mkdir gives is cut by the umask; memory comes with the sticky bit and keeps it.
+  if (((await stat(dir)).mode & 0o777) !== 0o777) await chmod(dir, 0o777);
   if (fsGroup !== undefined) await ownByGroup(owner, dir, fsGroup, { writable: true });
   await mkdir(plugin, { recursive: true, mode: 0o750 });
   await writeFile(path.join(plugin, 'ready'), '');

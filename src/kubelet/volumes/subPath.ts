@@ -85,7 +85,7 @@ async function openOrMake(base: string, elements: readonly string[]): Promise<Fi
       );
       handle = await step(handle, name);
       // By chmod, since what mkdir gives is cut by the umask; by the descriptor, since the name may lead elsewhere by now.
-      if (isMade) await chmod(`/proc/self/fd/${handle.fd}`, mode & 0o2777);
+      if (isMade) await chmod(`/proc/self/fd/${handle.fd}`, mode & 0o3777);
     }
     return handle;
   } catch (error) {

@@ -14,13 +14,14 @@ interface Eviction {
 }
 
 export async function evict({ pod }: PodInfo, { client, schedulerName, now }: Eviction): Promise<void> {
-  const { name, namespace, uid } = pod.metadata;
+  const { name, namespace, uid, generation } = pod.metadata;
   const condition = {
     type: 'DisruptionTarget',
     status: 'True',
     reason: 'PreemptionByScheduler',
     message: `${schedulerName}: preempting to accommodate a higher priority pod`,
     lastTransitionTime: new Date(now).toISOString().replace(/\.\d+Z$/, 'Z'),
+    ...(generation === undefined ? {} : { observedGeneration: generation }),
   };
   const patch = { metadata: { uid }, status: { conditions: [condition] } };
   try {

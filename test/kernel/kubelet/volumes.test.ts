@@ -249,11 +249,11 @@ describeWith({ root: true, tools: ['mount', 'umount'] }, 'volumes of pods', () =
       try {
         const { volume } = await mountsOf('a/b', async (dir) => {
           await chown(dir, 0, 4321);
-          await chmod(dir, 0o2777);
+          await chmod(dir, 0o3777);
         });
         for (const name of ['a', 'a/b']) {
           const { mode, gid } = await stat(path.join(volume, name));
-          expect([mode & 0o7777, gid]).toEqual([0o2777, 4321]);
+          expect([mode & 0o7777, gid]).toEqual([0o3777, 4321]);
         }
       } finally {
         process.umask(before);

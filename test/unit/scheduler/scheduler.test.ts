@@ -76,14 +76,19 @@ describe('a waiting pod', () => {
   });
   test('that fits nowhere is told so, and bound when a node comes', async () => {
     start();
-    see(makePod('p'));
+    const pod = makePod('p');
+    see({ ...pod, metadata: { ...pod.metadata, generation: 3 } });
     await until(() => expect(client.writes).toHaveLength(1));
     expect(events).toEqual(['Warning FailedScheduling: no nodes available to schedule pods']);
     expect(client.writes[0]).toMatchObject({
       verb: 'patch/status',
       body: {
         metadata: { uid: 'uid-p' },
-        status: { conditions: [{ type: 'PodScheduled', status: 'False', reason: 'Unschedulable' }] },
+        status: {
+          conditions: [
+            { type: 'PodScheduled', status: 'False', reason: 'Unschedulable', observedGeneration: 3 },
+          ],
+        },
       },
     });
     informers.of(NODES).set(makeNode('n1'));

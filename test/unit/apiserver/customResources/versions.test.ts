@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import {
   type CustomServer,
@@ -55,6 +56,28 @@ test('every served version shows the same objects by its own schema, and a depre
     Array(2).fill(`${GROUP}/v1beta1`),
   );
   expect((await send('GET', `/apis/${GROUP}`)).body.preferredVersion.version).toBe('v1');
+});
+
+test('every served version tells by one hash in which version the objects are stored', async () => {
+  const { send, define } = server;
+  const schema = { openAPIV3Schema: specOf({}) };
+  await define({
+    versions: [
+      { name: 'v1', storage: true, schema },
+      { name: 'v1beta1', schema },
+    ],
+  });
+  const hashes = await Promise.all(
+    ['v1', 'v1beta1'].map(async (version) => {
+      const { body } = await send('GET', `/apis/${GROUP}/${version}`);
+      return body.resources.find(
+        ({ kind, name }: { kind: string; name: string }) => kind === 'Widget' && !name.includes('/'),
+      ).storageVersionHash;
+    }),
+  );
+  const sum = createHash('sha256').update(`${GROUP}/v1/Widget`).digest('base64url');
+  const expected = Buffer.from(sum, 'base64url').subarray(0, 8).toString('base64');
+  expect(hashes).toEqual([expected, expected]);
 });
 
 test('objects that were stored before a default or another storage version came are read with it', async () => {
