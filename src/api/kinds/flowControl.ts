@@ -172,13 +172,9 @@ export const priorityLevelConfigurationKind: KindDefinition<V1PriorityLevelConfi
   columns: [
     nameColumn,
     column('Type', ({ spec }) => spec?.type ?? '', { description: 'Whether its requests are limited.' }),
-    column(
-      'NominalConcurrencyShares',
-      ({ spec }) => orNoNumber((spec?.limited ?? spec?.exempt)?.nominalConcurrencyShares),
-      {
-        description: 'Its share of the requests at once.',
-      },
-    ),
+    column('NominalConcurrencyShares', ({ spec }) => orNoNumber(spec?.limited?.nominalConcurrencyShares), {
+      description: 'Its share of the requests at once.',
+    }),
     column('Queues', ({ spec }) => orNoNumber(spec?.limited?.limitResponse?.queuing?.queues), {
       description: 'How many queues it has.',
     }),

@@ -39,11 +39,19 @@ export const podDisruptionBudgetKind: KindDefinition<V1PodDisruptionBudget> = {
   ],
 };
 
+/** As Kubernetes writes it, whose type gives these fields no other names. */
+const shown = (spec: V1PodDisruptionBudgetSpec) => ({
+  MinAvailable: spec.minAvailable ?? null,
+  Selector: spec.selector ?? null,
+  MaxUnavailable: spec.maxUnavailable ?? null,
+  UnhealthyPodEvictionPolicy: spec.unhealthyPodEvictionPolicy ?? null,
+});
+
 function validateBudget(spec: V1PodDisruptionBudgetSpec): Cause[] {
   const { minAvailable, maxUnavailable, selector, unhealthyPodEvictionPolicy: policy } = spec;
   const causes: Cause[] = [];
   if (minAvailable !== undefined && maxUnavailable !== undefined)
-    causes.push(invalidValue('spec', spec, 'minAvailable and maxUnavailable cannot be both set'));
+    causes.push(invalidValue('spec', shown(spec), 'minAvailable and maxUnavailable cannot be both set'));
   if (minAvailable !== undefined)
     causes.push(...validateIntOrPercent(minAvailable, 'spec.minAvailable', { most: 100 }));
   if (maxUnavailable !== undefined)

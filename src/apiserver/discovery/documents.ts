@@ -43,7 +43,8 @@ export function resourceList(
   if (served.length === 0) return undefined;
   return {
     kind: 'APIResourceList',
-    apiVersion: 'v1',
+    // As in Kubernetes, the list of the core group does not say it.
+    ...(group === '' ? {} : { apiVersion: 'v1' }),
     groupVersion: groupVersion(group, version),
     resources: served.flatMap(resourceEntries).sort((a, b) => (a.name < b.name ? -1 : 1)),
   };

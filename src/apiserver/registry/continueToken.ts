@@ -39,5 +39,5 @@ function parse(token: string): unknown {
 }
 
 export function invalidToken(cause?: unknown): ApiError {
-  return statusError('BadRequest', 'continue key is not valid', undefined, { cause });
+  return statusError('BadRequest', 'invalid continue token: continue key is not valid', undefined, { cause });
 }

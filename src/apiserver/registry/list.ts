@@ -331,7 +331,10 @@ export function parseLimit(text: string | null): number {
   if (text === null || text === '') return 0;
   const limit = Number(text);
   if (!Number.isSafeInteger(limit) || limit < 0) {
-    throw statusError('BadRequest', `limit: Invalid value: ${JSON.stringify(text)}`);
+    const shown = JSON.stringify(text);
+    if (limit < 0) throw statusError('BadRequest', `limit: Invalid value: ${shown}`);
+    const why = /^\d+$/.test(text) ? 'value out of range' : 'invalid syntax';
+    throw statusError('BadRequest', `strconv.ParseInt: parsing ${shown}: ${why}`);
   }
   return limit;
 }

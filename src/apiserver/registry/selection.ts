@@ -35,9 +35,11 @@ export function parseRevision(text: string | null): number | undefined {
   if (text === null || text === '') return undefined;
   const revision = Number(text);
   if (!/^\d+$/.test(text) || !Number.isSafeInteger(revision)) {
+    const shown = JSON.stringify(text);
+    const why = /^\d+$/.test(text) ? 'value out of range' : 'invalid syntax';
     throw statusError(
       'BadRequest',
-      `Invalid value: ${JSON.stringify(text)}: resourceVersion must be a number`,
+      `invalid resource version: resourceVersion: Invalid value: ${shown}: strconv.ParseUint: parsing ${shown}: ${why}`,
     );
   }
   return revision;

@@ -40,6 +40,11 @@ export class AddressRange {
     return number === undefined ? undefined : addressOf(number);
   }
 
+  /** Also the addresses that are never given. */
+  covers(address: string): boolean {
+    return indexOf(this.#cidr, address) !== undefined;
+  }
+
   has(address: string): boolean {
     const index = indexOf(this.#cidr, address) ?? 0n;
     return index >= 1n && index <= this.#usable;

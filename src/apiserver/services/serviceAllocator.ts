@@ -145,14 +145,12 @@ export class ServiceAllocator {
   #takeAddress(draft: Draft<V1Service>, wanted: string, asked: readonly string[]): string {
     const refuse = (why: string) =>
       refused(draft, [fault('spec.clusterIPs', asked, `failed to allocate IP ${wanted}: ${why}`)]);
-    const all = this.networks();
-    if (!all.some((network) => network.has(wanted))) {
-      // One network may be known by the flag and by its object.
-      const ranges = [...new Set(all.map(({ text }) => text))].join(', ');
+    const around = this.networks().filter((network) => network.covers(wanted));
+    if (around.length === 0) throw refuse('the provided network does not match the current range');
+    if (!around.some((network) => network.has(wanted)))
       throw refuse(
-        `the provided IP (${wanted}) is not in the valid range. The range of valid IPs is ${ranges}`,
+        `the provided IP (${wanted}) is not in the valid range. The range of valid IPs is ${around[0]?.text}`,
       );
-    }
     // Nobody else is given that one.
     const isOwn = this.#reserved.has(wanted) && isKubernetes(draft);
     if (!isOwn && !this.#isFree(wanted)) throw refuse('provided IP is already allocated');

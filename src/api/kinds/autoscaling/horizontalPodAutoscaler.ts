@@ -50,7 +50,7 @@ export const horizontalPodAutoscalerKind: KindDefinition<V2HorizontalPodAutoscal
     draft.status = { currentReplicas: 0, desiredReplicas: 0 };
   },
   validate: (autoscaler, old) => [
-    ...validateAutoscaler(autoscaler.spec),
+    ...validateAutoscaler(autoscaler.spec, old?.spec),
     ...(isNewStatus(autoscaler, old)
       ? [
           ...checkNotNegative('status.currentReplicas', autoscaler.status?.currentReplicas),
@@ -87,12 +87,29 @@ function withRules(rules: Rules | undefined, policies: NonNullable<Rules['polici
   return result;
 }
 
-function validateAutoscaler(spec: V2HorizontalPodAutoscalerSpec | undefined): Cause[] {
+type Spec = V2HorizontalPodAutoscalerSpec;
+
+/** Who may be scaled says its group, but for the one kind of the core group. What was stored without stays valid. */
+function validateTargetVersion(target: Spec['scaleTargetRef'] | undefined, old: Spec | undefined): Cause[] {
+  const { apiVersion = '', kind = '' } = target ?? {};
+  const before = old?.scaleTargetRef;
+  if (before !== undefined && (before.apiVersion ?? '') === apiVersion && before.kind === kind) return [];
+  const at = 'spec.scaleTargetRef.apiVersion';
+  const parts = apiVersion.split('/');
+  if (parts.length > 2)
+    return [invalidValue(at, apiVersion, `unexpected GroupVersion string: ${apiVersion}`)];
+  if (kind === 'ReplicationController' || (parts.length === 2 && parts[0] !== '')) return [];
+  return [invalidValue(at, apiVersion, 'apiVersion must specify API group')];
+}
+
+function validateAutoscaler(spec: Spec | undefined, old: Spec | undefined): Cause[] {
   const { scaleTargetRef: target, minReplicas, maxReplicas = 0, metrics = [], behavior } = spec ?? {};
   const causes: Cause[] = [];
   if (minReplicas !== undefined && minReplicas < 1)
     causes.push(invalidValue('spec.minReplicas', minReplicas, 'must be greater than or equal to 1'));
-  if (maxReplicas < 1) causes.push(invalidValue('spec.maxReplicas', maxReplicas, 'must be greater than 0'));
+  if (maxReplicas === 0) causes.push(required('spec.maxReplicas', 'must be set and greater than 0'));
+  else if (maxReplicas < 0)
+    causes.push(invalidValue('spec.maxReplicas', maxReplicas, 'must be greater than or equal to 1'));
   if (minReplicas !== undefined && maxReplicas < minReplicas)
     causes.push(
       invalidValue('spec.maxReplicas', maxReplicas, 'must be greater than or equal to `minReplicas`'),
@@ -101,6 +118,7 @@ function validateAutoscaler(spec: V2HorizontalPodAutoscalerSpec | undefined): Ca
   if (!target?.name) causes.push(required('spec.scaleTargetRef.name'));
   return [
     ...causes,
+    ...validateTargetVersion(target, old),
     ...validateMetrics(metrics, 'spec.metrics'),
     ...validateBehavior(behavior, 'spec.behavior'),
   ];

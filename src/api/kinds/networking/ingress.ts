@@ -85,7 +85,9 @@ function validateIngress(spec: V1IngressSpec): Cause[] {
   const { defaultBackend, rules = [], tls = [], ingressClassName } = spec;
   const causes: Cause[] = [];
   if (rules.length === 0 && defaultBackend === undefined)
-    causes.push(invalidValue('spec', [], 'either `defaultBackend` or `rules` must be specified'));
+    causes.push(
+      invalidValue('spec', spec.rules ?? null, 'either `defaultBackend` or `rules` must be specified'),
+    );
   if (defaultBackend !== undefined) causes.push(...validateBackend(defaultBackend, 'spec.defaultBackend'));
   for (const [index, { host, http }] of rules.entries()) {
     const at = `spec.rules[${index}]`;

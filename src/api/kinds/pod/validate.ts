@@ -5,6 +5,7 @@ import {
   checkOneOf,
   forbiddenField,
   invalidValue,
+  notInEnum,
   notSupported,
   required,
 } from '../../causes.js';
@@ -17,7 +18,7 @@ import { validatePodSecurity } from './security.js';
 import { validateToleration } from './tolerations.js';
 import { validateVolumes } from './volumes.js';
 
-const RESTART_POLICIES = ['Always', 'Never', 'OnFailure'];
+const RESTART_POLICIES = ['Always', 'OnFailure', 'Never'];
 const DNS_POLICIES = ['ClusterFirst', 'ClusterFirstWithHostNet', 'Default', 'None'];
 const MAX_INT32 = 2 ** 31 - 1;
 
@@ -27,7 +28,8 @@ export function validatePodSpec(spec: V1PodSpec, at: string): Cause[] {
     ...validateContainers(spec, at),
   ];
   if (!spec.restartPolicy) causes.push(required(`${at}.restartPolicy`));
-  else causes.push(...checkOneOf(`${at}.restartPolicy`, spec.restartPolicy, RESTART_POLICIES));
+  else if (!RESTART_POLICIES.includes(spec.restartPolicy))
+    causes.push(notInEnum(`${at}.restartPolicy`, spec.restartPolicy, RESTART_POLICIES));
   return [
     ...causes,
     ...checkOneOf(`${at}.dnsPolicy`, spec.dnsPolicy, DNS_POLICIES),

@@ -18,8 +18,9 @@ export function shortAccessModes(modes: readonly string[] | undefined): string {
     .join(',');
 }
 
-export function validateAccessModes(modes: readonly string[], at: string): Cause[] {
-  if (modes.length === 0) return [required(at, 'at least 1 access mode is required')];
+/** `why` says more where there is none: of a claim, not of a volume. */
+export function validateAccessModes(modes: readonly string[], at: string, why?: string): Cause[] {
+  if (modes.length === 0) return [required(at, why)];
   const unknown = modes.filter((mode) => !MODES.includes(mode));
   const causes = unknown.map((mode) => notSupported(at, mode, MODES));
   if (modes.length > 1 && modes.includes('ReadWriteOncePod'))

@@ -16,7 +16,7 @@ export function defaultClaimSpec(spec: Draft<V1PersistentVolumeClaimSpec>): void
 export function validateClaimSpec(spec: V1PersistentVolumeClaimSpec, at: string): Cause[] {
   const { accessModes = [], selector, resources, storageClassName, volumeAttributesClassName } = spec;
   const causes = [
-    ...validateAccessModes(accessModes, `${at}.accessModes`),
+    ...validateAccessModes(accessModes, `${at}.accessModes`, 'at least 1 access mode is required'),
     ...validateLabelSelector(selector, `${at}.selector`),
     ...validateStorage(resources?.requests?.['storage'], `${at}.resources[storage]`),
   ];

@@ -11,7 +11,7 @@ import {
   invalidValue,
   required,
 } from '../../causes.js';
-import { ageColumn, column, nameColumn } from '../../columns.js';
+import { ageColumn, column, createdAtColumn, nameColumn } from '../../columns.js';
 import type {
   V1CSIDriver,
   V1CSIDriverSpec,
@@ -195,13 +195,7 @@ export const csiStorageCapacityKind: KindDefinition<V1CSIStorageCapacity> = {
           checkImmutable(field, `V1CSIStorageCapacity.${field}`, object[field], old[field]),
         )),
   ],
-  columns: [
-    nameColumn,
-    column('StorageClassName', ({ storageClassName }) => storageClassName, {
-      description: 'The class it is about.',
-    }),
-    column('Capacity', ({ capacity }) => capacity ?? '<unset>', { description: 'The room that is left.' }),
-  ],
+  columns: [nameColumn, createdAtColumn],
 };
 
 export const volumeAttributesClassKind: KindDefinition<V1VolumeAttributesClass> = {

@@ -111,8 +111,8 @@ export function validateVolume(spec: V1PersistentVolumeSpec): Cause[] {
   const causes = validateAccessModes(spec.accessModes ?? [], 'spec.accessModes');
   const amounts = Object.keys(capacity);
   if (amounts.length === 0) causes.push(required('spec.capacity'));
-  else if (amounts.length > 1 || amounts[0] !== 'storage')
-    causes.push(notSupported('spec.capacity', capacity, ['storage']));
+  if (amounts.length !== 1 || amounts[0] !== 'storage')
+    causes.push(notSupported('spec.capacity', spec.capacity ?? null, ['storage']));
   else causes.push(...validateStorage(capacity['storage'], 'spec.capacity[storage]'));
   causes.push(
     ...(policy

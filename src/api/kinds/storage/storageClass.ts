@@ -1,19 +1,10 @@
 // StorageClass: where volumes of a kind come from. Pure.
 // Guarantees: what volumes were made by does not change under them.
 import { byteLength } from '../../byteLength.js';
-import {
-  type Cause,
-  checkImmutable,
-  checkName,
-  checkOneOf,
-  forbiddenField,
-  required,
-  tooLong,
-} from '../../causes.js';
+import { type Cause, checkImmutable, checkName, checkOneOf, required, tooLong } from '../../causes.js';
 import { ageColumn, column } from '../../columns.js';
 import type { V1StorageClass } from '../../gen/types.js';
 import type { KindDefinition } from '../../kind.js';
-import { sameField } from '../../meaning.js';
 import { qualifiedName } from '../../names.js';
 import { STORAGE_CLASSES } from '../../resources.js';
 
@@ -91,16 +82,7 @@ export function validateParameters(
 }
 
 function validateUpdate(object: V1StorageClass, old: V1StorageClass): Cause[] {
-  const fixed = (['parameters', 'provisioner', 'reclaimPolicy'] as const)
-    .filter((field) => !sameField('V1StorageClass', field, object[field], old[field]))
-    .map((field) => forbiddenField(field, `updates to ${field} are forbidden.`));
-  return [
-    ...fixed,
-    ...checkImmutable(
-      'volumeBindingMode',
-      'V1StorageClass.volumeBindingMode',
-      object.volumeBindingMode,
-      old.volumeBindingMode,
-    ),
-  ];
+  return (['parameters', 'provisioner', 'reclaimPolicy', 'volumeBindingMode'] as const).flatMap((field) =>
+    checkImmutable(field, `V1StorageClass.${field}`, object[field], old[field]),
+  );
 }

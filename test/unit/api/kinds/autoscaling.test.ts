@@ -42,7 +42,22 @@ describe('is refused with', () => {
     [
       'no most',
       { maxReplicas: 0, minReplicas: undefined },
-      'spec.maxReplicas: Invalid value: 0: must be greater than 0',
+      'spec.maxReplicas: Required value: must be set and greater than 0',
+    ],
+    [
+      'less than nothing as the most',
+      { maxReplicas: -1, minReplicas: undefined },
+      'spec.maxReplicas: Invalid value: -1: must be greater than or equal to 1',
+    ],
+    [
+      'a target without a group',
+      { scaleTargetRef: { kind: 'Deployment', name: 'd', apiVersion: 'v1' } },
+      'spec.scaleTargetRef.apiVersion: Invalid value: "v1": apiVersion must specify API group',
+    ],
+    [
+      'a target of a version that is none',
+      { scaleTargetRef: { kind: 'Deployment', name: 'd', apiVersion: 'a/b/c' } },
+      'spec.scaleTargetRef.apiVersion: Invalid value: "a/b/c": unexpected GroupVersion string: a/b/c',
     ],
     [
       'a range that is empty',

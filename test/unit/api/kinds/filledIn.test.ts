@@ -84,9 +84,10 @@ describe('a Service warns', () => {
   });
 });
 
-test('a wide table shows the architecture behind the kernel, and what room is not known', () => {
+test('a wide table shows the architecture behind the kernel, and one of room when it was written', () => {
   const nodeInfo = { kernelVersion: '6.1.0', architecture: 'amd64' };
   expect(cellsOf(nodeKind, { metadata: { name: 'n' }, status: { nodeInfo } }, 0)).toContain('6.1.0 (amd64)');
-  const capacity = { metadata: { name: 'c' }, storageClassName: 's' };
-  expect(cellsOf(csiStorageCapacityKind, capacity, 0)).toEqual(['c', 's', '<unset>']);
+  const creationTimestamp = '2026-01-02T03:04:05Z';
+  const capacity = { metadata: { name: 'c', creationTimestamp }, storageClassName: 's' };
+  expect(cellsOf(csiStorageCapacityKind, capacity as never, 0)).toEqual(['c', creationTimestamp]);
 });

@@ -68,7 +68,7 @@ describe('an ingress is refused with', () => {
     [
       'nothing to serve',
       ingress({}),
-      'spec: Invalid value: []: either `defaultBackend` or `rules` must be specified',
+      'spec: Invalid value: null: either `defaultBackend` or `rules` must be specified',
     ],
     ['no way to match', path({ path: '/' }), `${HTTP}.pathType: Required value: pathType must be specified`],
     [

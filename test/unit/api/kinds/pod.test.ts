@@ -100,7 +100,7 @@ describe('checks', () => {
     [
       'a bad restart policy',
       pod({ restartPolicy: 'Sometimes' }),
-      'spec.restartPolicy: Unsupported value: "Sometimes": supported values: "Always", "Never", "OnFailure"',
+      'spec.restartPolicy: Unsupported value: "Sometimes": supported values: "Always", "OnFailure", "Never"',
     ],
     [
       'twice the same name',

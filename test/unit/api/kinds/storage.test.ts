@@ -155,7 +155,7 @@ test('keeps what volumes and classes are made of', () => {
   ]);
   const storage = (fields: object) => ({ metadata: cluster, provisioner: 'a.com/p', ...fields });
   expect(faultsOfUpdate(storageClassKind, storage({}), storage({ parameters: { a: 'b' } }))).toEqual([
-    'parameters: Forbidden: updates to parameters are forbidden.',
+    'parameters: Invalid value: {"a":"b"}: field is immutable',
   ]);
   const driver = (spec: object) => ({ metadata: cluster, spec });
   expect(faultsOfUpdate(csiDriverKind, driver({}), driver({ attachRequired: false }))).toEqual([

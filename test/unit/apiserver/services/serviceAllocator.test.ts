@@ -60,9 +60,13 @@ describe('a new Service', () => {
     [
       'an address outside the network',
       { clusterIP: '10.97.0.1' },
-      'the provided IP (10.97.0.1) is not in the valid range. The range of valid IPs is 10.96.0.0/24',
+      'failed to allocate IP 10.97.0.1: the provided network does not match the current range',
     ],
-    ['the broadcast address', { clusterIP: '10.96.0.255' }, 'is not in the valid range'],
+    [
+      'the broadcast address',
+      { clusterIP: '10.96.0.255' },
+      'the provided IP (10.96.0.255) is not in the valid range. The range of valid IPs is 10.96.0.0/24',
+    ],
     ['the first address, which is not its', { clusterIP: '10.96.0.1' }, 'provided IP is already allocated'],
     ['an address that is none', { clusterIP: 'x' }, 'must be a valid IP address'],
     [
@@ -249,7 +253,7 @@ describe('ranges', () => {
     expect(given.filter((address) => address.startsWith('10.1.'))).toHaveLength(14);
     expect(() => created(allocator, {})).toThrow('range is full');
     expect(() => created(allocator, { clusterIP: '10.2.0.1' })).toThrow(
-      'The range of valid IPs is 10.0.0.0/29, 10.1.0.0/28, fd00::/64',
+      'the provided network does not match the current range',
     );
   });
 });
