@@ -28,6 +28,7 @@ import { makeAccess } from '../kubelet/server/access.js';
 import { openPolicyEngine, type PolicyEngine } from '../network/policy/standalone.js';
 import { traceRoutes } from '../network/policy/traceRoutes.js';
 import { settle, trafficOf } from '../proxy/config.js';
+import type { Moment } from '../proxy/kernelSettings.js';
 import { serveProxy } from '../proxy/serving.js';
 import { savedKubelet, savedProxy } from './componentFiles.js';
 import { registryConfigDir } from './containerd/component.js';
@@ -40,6 +41,7 @@ import { type NodeIdentity, openNodeIdentity, type PartClients } from './nodeIde
 import { startNodeNetwork } from './nodeNetwork.js';
 import { podNetns } from './podNetns.js';
 import { openProxyMode } from './proxyMode.js';
+import { makeProxySettings } from './proxySettings.js';
 import { openRegistry } from './registry/server.js';
 import { DNS_ADDRESS, serviceAddress } from './serviceAddress.js';
 import { rangesOf, type Settings } from './settings.js';
@@ -245,6 +247,8 @@ async function startProxy(options: AgentOptions, self: Informer<V1Node>, { clien
   // After the mode has noted which tables were there before the cluster was.
   const { makeIPTablesUtilChains = true } = await savedKubelet(layout);
   const endChains = makeIPTablesUtilChains ? await keepKubeletChains(layout, { log: own }) : () => {};
+  const kernel = (when: Moment) => makeProxySettings({ layout }, { config, mode: mode.name, when, log: own });
+  await kernel('before-rules');
   const { nodeName } = settings;
   const recorder = makeEventRecorder(client, { component: 'kube-proxy', host: nodeName, log: own });
   const proxy = await serveProxy({
@@ -256,6 +260,7 @@ async function startProxy(options: AgentOptions, self: Informer<V1Node>, { clien
       recorder.event(referenceTo(SERVICES, service), 'Warning', 'ProxyRefused', `${nodeName}: ${why}`),
     log: own,
   });
+  await kernel('after-rules');
   return () => {
     endChains();
     return proxy.stop().finally(release);

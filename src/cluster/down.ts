@@ -23,6 +23,7 @@ import { unmountBelow } from './mounts.js';
 import { clearNodes } from './nodes/remove.js';
 import { terminate } from './processes.js';
 import { removeProxyRules } from './proxyMode.js';
+import { restoreProxySettings } from './proxySettings.js';
 import { rangesOf, readSettings } from './settings.js';
 import { readState, runningSupervisor } from './state.js';
 
@@ -90,6 +91,7 @@ async function removeFromKernel(layout: Layout): Promise<void> {
     await removePodNetwork({ bridge: layout.bridge, nftTable: layout.networkTable }, { nft, route });
     await clearNodes(layout, { nft, route });
     await restoreForwarding({ layout }, route);
+    await restoreProxySettings({ layout });
   } finally {
     nft.close();
     route.close();

@@ -37,23 +37,39 @@ export function kernelSettings(config: ProxyConfig, cores: number, mode: string)
   ];
 }
 
+const SYSCTLS = '/proc/sys';
+
+export type Moment = 'before-rules' | 'after-rules';
+
+/** Those of the moment, by their names below `sysctls`, but for limits of which the kernel has more already. */
+export async function settingsToMake(
+  config: ProxyConfig,
+  mode: string,
+  when: Moment,
+  sysctls = SYSCTLS,
+): Promise<Map<string, number>> {
+  const wanted = new Map<string, number>();
+  const all = kernelSettings(config, availableParallelism(), mode);
+  for (const { name, value, isMinimum = false, afterRules = false } of all) {
+    if (afterRules !== (when === 'after-rules')) continue;
+    if (!isMinimum || !((await readNumber(`${sysctls}/${name}`)) > value)) wanted.set(name, value);
+  }
+  return wanted;
+}
+
 /** Makes those of the moment; answers which could not be made, and why. */
 export async function applyKernelSettings(
   config: ProxyConfig,
   mode: string,
-  when: 'before-rules' | 'after-rules',
+  when: Moment,
 ): Promise<Map<string, unknown>> {
   const failed = new Map<string, unknown>();
-  const all = kernelSettings(config, availableParallelism(), mode);
-  const due = all.filter(({ afterRules = false }) => afterRules === (when === 'after-rules'));
-  for (const { name, value, isMinimum } of due) {
-    const file = `/proc/sys/${name}`;
-    try {
-      const now = Number(await readFile(file, 'utf8'));
-      if (now !== value && !(isMinimum === true && now > value)) await writeFile(file, String(value));
-    } catch (error) {
-      failed.set(name, error);
-    }
+  for (const [name, value] of await settingsToMake(config, mode, when)) {
+    const file = `${SYSCTLS}/${name}`;
+    if ((await readNumber(file)) === value) continue;
+    await writeFile(file, String(value)).catch((error: unknown) => failed.set(name, error));
   }
   return failed;
 }
+
+const readNumber = async (file: string) => Number(await readFile(file, 'utf8').catch(() => Number.NaN));
