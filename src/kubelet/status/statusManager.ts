@@ -1,5 +1,6 @@
 // Brings pod statuses to the API: the newest of each pod, in order, until the API has it.
-// Guarantees: nothing is written that the API already has; a pod is deleted from the API only when nothing of it is left.
+// Guarantees: nothing is written that the API already has; a pod is deleted from the API only when nothing of it is
+// left and the API has its last status.
 import type { V1PodStatus } from '../../api/gen/types.js';
 import type { Log } from '../../api/log.js';
 import type { Stored } from '../../api/object.js';
@@ -157,15 +158,16 @@ export class StatusManager {
     if (shown === undefined) return;
     const { name, namespace, uid } = shown.metadata;
     const pods = client.of(PODS);
+    // Asked before the status is sent: of a pod that ends meanwhile the API must see the last status first.
+    const ended =
+      entry.pod.metadata.deletionTimestamp !== undefined &&
+      this.#options.isFinished(entry.pod.metadata.uid) &&
+      uid === entry.pod.metadata.uid;
     try {
       const patch = statusPatch(uid, shown.status, entry.status);
       if (patch !== undefined)
         entry.answered = await pods.patch({ name, namespace }, 'strategic', patch, { subresource: 'status' });
-      const ended =
-        entry.pod.metadata.deletionTimestamp !== undefined &&
-        this.#options.isFinished(entry.pod.metadata.uid);
-      if (ended && shown.metadata.uid === entry.pod.metadata.uid)
-        await pods.delete({ name, namespace }, { gracePeriodSeconds: 0, preconditions: { uid } });
+      if (ended) await pods.delete({ name, namespace }, { gracePeriodSeconds: 0, preconditions: { uid } });
     } catch (error) {
       // Gone, or another pod of that name: the source tells the rest.
       if (ApiError.is(error, 'NotFound')) return;

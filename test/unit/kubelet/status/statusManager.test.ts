@@ -45,3 +45,35 @@ test('a pod that takes its time is told to be starting, and a failure at once', 
   await until(() => expect(written).toEqual(['ContainerCreating', 'ErrImagePull']));
   manager.stop();
 });
+
+test('a pod that ends while a status is on its way is deleted only after its last status', async () => {
+  const calls: (string | undefined)[] = [];
+  let isFinished = false;
+  const answers: (() => void)[] = [];
+  const manager = new StatusManager({
+    client: {
+      of: () => ({
+        patch: async (_: object, __: string, { status }: { status: V1PodStatus }) => {
+          calls.push(status.phase);
+          await new Promise<void>((resolve) => answers.push(resolve));
+          return { ...podOf({}, { resourceVersion: String(1 + calls.length) }), status };
+        },
+        delete: async () => void calls.push('deleted'),
+      }),
+    } as unknown as Client,
+    log: silentLog,
+    apiPod: (pod) => pod,
+    isFinished: () => isFinished,
+  });
+  const going = podOf({}, { deletionTimestamp: '2026-01-01T00:00:00Z' });
+  manager.set(going, { phase: 'Running' });
+  await until(() => expect(calls).toEqual(['Running']));
+  manager.set(going, { phase: 'Failed' });
+  isFinished = true;
+  manager.flush(going.metadata.uid);
+  answers.shift()?.();
+  await until(() => expect(calls).toEqual(['Running', 'Failed']));
+  answers.shift()?.();
+  await until(() => expect(calls).toEqual(['Running', 'Failed', 'deleted']));
+  manager.stop();
+});
