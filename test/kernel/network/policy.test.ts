@@ -6,7 +6,7 @@ import type { Policy, PolicyRule, Tier } from '../../../src/network/policy/model
 import { PolicyPlanner } from '../../../src/network/policy/planner.js';
 import { type Probe, policyLab } from '../../support/policy/lab.js';
 import { PORTS, RandomWorld, seeded } from '../../support/policy/randomWorld.js';
-import { isAllowedHere } from '../../support/policy/reference.js';
+import { isAllowedHere } from '../../support/policy/tierReference.js';
 import { type Place, WorldPlanner } from '../../support/policy/worldPlanner.js';
 import { describeWith } from '../../support/requires.js';
 
@@ -48,8 +48,8 @@ function probes(): Probe[] {
 }
 
 describeWith({ root: true, tools: ['nsenter', 'ip', 'perl', 'nft'] }, 'network policies', () => {
-  const seed = Number(process.env['TRELLIS_POLICY_SEED'] ?? 3);
-  const rounds = Number(process.env['TRELLIS_POLICY_ROUNDS'] ?? 8);
+  const seed = Number(process.env['TRELLIS_POLICY_SEED'] ?? 4);
+  const rounds = Number(process.env['TRELLIS_POLICY_ROUNDS'] ?? 16);
 
   test(`are what packets meet, after every change (seed ${seed})`, async () => {
     const lab = await open(LOCAL, [...REMOTE.flat(), ...WORLD]);

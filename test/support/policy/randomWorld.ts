@@ -72,7 +72,7 @@ export class RandomWorld {
     return {
       metadata: { namespace: this.pick(NAMESPACES), name },
       spec: {
-        podSelector: this.#selector(['app', 'tier']),
+        podSelector: this.selector(['app', 'tier']),
         ...(types === undefined ? {} : { policyTypes: types }),
         ingress: this.some(2, () => ({ from: this.some(2, () => this.#peer()), ports: this.#ports() })),
         egress: this.some(2, () => ({ to: this.some(2, () => this.#peer()), ports: this.#ports() })),
@@ -80,7 +80,11 @@ export class RandomWorld {
     };
   }
 
-  #selector(keys: readonly string[]): V1LabelSelector {
+  network(): string {
+    return this.pick(['0.0.0.0/0', '::/0', ...this.#networks]);
+  }
+
+  selector(keys: readonly string[]): V1LabelSelector {
     const key = this.pick(keys);
     const values = { app: ['web', 'db', ''], tier: ['front', 'back'], team: ['x', 'y'] }[key] ?? [];
     return this.pick<() => V1LabelSelector>([
@@ -96,11 +100,11 @@ export class RandomWorld {
 
   #peer(): V1NetworkPolicyPeer {
     return this.pick<() => V1NetworkPolicyPeer>([
-      () => ({ podSelector: this.#selector(['app', 'tier']) }),
-      () => ({ namespaceSelector: this.#selector(['team']) }),
-      () => ({ namespaceSelector: this.#selector(['team']), podSelector: this.#selector(['app', 'tier']) }),
+      () => ({ podSelector: this.selector(['app', 'tier']) }),
+      () => ({ namespaceSelector: this.selector(['team']) }),
+      () => ({ namespaceSelector: this.selector(['team']), podSelector: this.selector(['app', 'tier']) }),
       () => {
-        const cidr = this.pick(['0.0.0.0/0', '::/0', ...this.#networks]);
+        const cidr = this.network();
         const inside = this.#networks.filter((network) => network.includes(':') === cidr.includes(':'));
         return {
           ipBlock: { cidr, ...(this.chance(0.5) ? { except: this.some(2, () => this.pick(inside)) } : {}) },

@@ -1,4 +1,4 @@
-// Who may talk to whom, said slowly and plainly from the objects of the API: no index, no sets, no compilation. It shares no
+// Who may talk to whom by NetworkPolicies, said slowly and plainly from the objects of the API: no index, no sets, no compilation. It shares no
 // code with what it is compared with, but for the reading of addresses.
 import type {
   V1LabelSelector,
@@ -7,6 +7,7 @@ import type {
   V1NetworkPolicyPort,
 } from '../../../src/api/gen/types.js';
 import { contains, parseCidr } from '../../../src/api/ip.js';
+import type { ClusterNetworkPolicy } from '../../../src/network/policy/clusterNetworkPolicy.js';
 
 export interface WorldPod {
   readonly namespace: string;
@@ -20,16 +21,17 @@ export interface World {
   readonly pods: readonly WorldPod[];
   readonly namespaces: Readonly<Record<string, Readonly<Record<string, string>>>>;
   readonly policies: readonly V1NetworkPolicy[];
+  readonly clusterPolicies: readonly ClusterNetworkPolicy[];
 }
 
-interface Attempt {
+export interface Attempt {
   readonly source: string;
   readonly destination: string;
   readonly protocol: 'TCP' | 'UDP' | 'SCTP';
   readonly port: number;
 }
 
-function labelsMatch(selector: V1LabelSelector, labels: Readonly<Record<string, string>>): boolean {
+export function labelsMatch(selector: V1LabelSelector, labels: Readonly<Record<string, string>>): boolean {
   for (const [key, value] of Object.entries(selector.matchLabels ?? {}))
     if (labels[key] !== value) return false;
   for (const { key, operator, values = [] } of selector.matchExpressions ?? []) {
@@ -42,33 +44,26 @@ function labelsMatch(selector: V1LabelSelector, labels: Readonly<Record<string, 
   return true;
 }
 
-const inNetwork = (network: string, ip: string) => {
+export const inNetwork = (network: string, ip: string) => {
   const cidr = parseCidr(network);
   return cidr !== undefined && contains(cidr, ip);
 };
 
-function isAllowed(world: World, attempt: Attempt): boolean {
-  const { source, destination } = attempt;
-  if (source === destination) return true;
-  const [from, to] = [source, destination].map((ip) => world.pods.find(({ ips }) => ips.includes(ip)));
-  return sideAllows(world, attempt, 'Egress', from, to) && sideAllows(world, attempt, 'Ingress', to, from);
-}
-
-function sideAllows(
+/** What the NetworkPolicies say of one side; undefined where none of them restricts it. */
+export function namespacedSays(
   world: World,
   attempt: Attempt,
   type: 'Ingress' | 'Egress',
-  own: WorldPod | undefined,
+  own: WorldPod,
   other: WorldPod | undefined,
-): boolean {
-  if (own === undefined) return true;
+): boolean | undefined {
   const policies = world.policies.filter(
     ({ metadata, spec }) =>
       metadata?.namespace === own.namespace &&
       labelsMatch(spec?.podSelector ?? {}, own.labels) &&
       (spec?.policyTypes ?? ['Ingress', ...(spec?.egress?.length ? ['Egress'] : [])]).includes(type),
   );
-  if (policies.length === 0) return true;
+  if (policies.length === 0) return undefined;
   const otherIp = type === 'Ingress' ? attempt.source : attempt.destination;
   const target = type === 'Ingress' ? own : other;
   return policies.some(({ metadata, spec }) => {
@@ -118,18 +113,4 @@ function isPort(
       (own) => own.name === port && own.protocol === protocol && own.port === attempt.port,
     );
   return attempt.port >= port && attempt.port <= (endPort ?? port);
-}
-
-/** On the node that has these pod addresses: what is elsewhere is judged there, and counts here as a peer alone. */
-export function isAllowedHere(world: World, attempt: Attempt, here: ReadonlySet<string>): boolean {
-  const sides = [
-    here.has(attempt.source) ? 'Egress' : undefined,
-    here.has(attempt.destination) ? 'Ingress' : undefined,
-  ];
-  const policies = world.policies.map((policy) => {
-    const types = policy.spec?.policyTypes ?? ['Ingress', ...(policy.spec?.egress?.length ? ['Egress'] : [])];
-    const policyTypes = types.filter((type) => sides.includes(type));
-    return { ...policy, spec: { podSelector: {}, ...policy.spec, policyTypes } };
-  });
-  return isAllowed({ ...world, policies }, attempt);
 }

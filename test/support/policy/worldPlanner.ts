@@ -2,9 +2,14 @@
 // Guarantees: what the planner was told is what `world` says.
 import type { V1NetworkPolicy, V1Pod } from '../../../src/api/gen/types.js';
 import type { Stored } from '../../../src/api/object.js';
+import {
+  type ClusterNetworkPolicy,
+  clusterPolicyOf,
+} from '../../../src/network/policy/clusterNetworkPolicy.js';
 import { podKey } from '../../../src/network/policy/model.js';
 import { policyOf, policyPodOf } from '../../../src/network/policy/networkPolicy.js';
 import { PolicyPlanner } from '../../../src/network/policy/planner.js';
+import { randomClusterPolicy } from './randomTiers.js';
 import { NAMESPACES, type RandomWorld } from './randomWorld.js';
 import type { World, WorldPod } from './reference.js';
 
@@ -38,6 +43,7 @@ export class WorldPlanner {
   readonly #pods = new Map<string, WorldPod>();
   readonly #namespaces = new Map<string, Record<string, string>>();
   readonly #policies = new Map<string, V1NetworkPolicy>();
+  readonly #clusterPolicies = new Map<string, ClusterNetworkPolicy>();
   readonly #places: readonly Place[];
   readonly #make: RandomWorld;
   #named = 0;
@@ -55,16 +61,33 @@ export class WorldPlanner {
       pods: [...this.#pods.values()],
       namespaces: Object.fromEntries(this.#namespaces),
       policies: [...this.#policies.values()],
+      clusterPolicies: [...this.#clusterPolicies.values()],
     };
   }
 
   /** One random change. */
   step(): void {
-    const kind = this.#make.pick(['pod', 'pod', 'policy', 'policy', 'policy', 'remove', 'namespace', 'gone']);
+    const kind = this.#make.pick([
+      'pod',
+      'pod',
+      'policy',
+      'policy',
+      'policy',
+      'remove',
+      'namespace',
+      'gone',
+      'cluster',
+      'cluster',
+      'cluster',
+      'removeCluster',
+      'removeCluster',
+    ]);
     if (kind === 'pod') this.#changePod(this.#make.pick(this.#places));
     if (kind === 'namespace') this.#changeNamespace(this.#make.pick(NAMESPACES));
     if (kind === 'policy') this.#changePolicy();
     if (kind === 'remove') this.#removePolicy();
+    if (kind === 'cluster') this.#changeClusterPolicy();
+    if (kind === 'removeCluster') this.#removeClusterPolicy();
     if (kind === 'gone') this.#removePod(this.#make.pick(this.#places).name);
   }
 
@@ -73,6 +96,7 @@ export class WorldPlanner {
     const planner = new PolicyPlanner();
     // Another order than that of the steps: policies first.
     for (const policy of this.#policies.values()) planner.setPolicy(policyOf(policy as never));
+    for (const policy of this.#clusterPolicies.values()) tellClusterPolicy(planner, policy);
     for (const pod of this.#pods.values()) this.#tell(planner, pod);
     for (const [name, labels] of this.#namespaces) planner.setNamespace(name, labels);
     return planner;
@@ -121,4 +145,26 @@ export class WorldPlanner {
     this.#policies.delete(name);
     this.planner.removePolicy(`${policy.metadata?.namespace}/${name}`);
   }
+
+  #changeClusterPolicy(): void {
+    const known = [...this.#clusterPolicies.keys()];
+    const isChange = known.length > 0 && this.#make.chance(0.5);
+    const policy = randomClusterPolicy(this.#make, isChange ? this.#make.pick(known) : `c${++this.#named}`);
+    this.#clusterPolicies.set(policy.metadata?.name ?? '', policy);
+    tellClusterPolicy(this.planner, policy);
+  }
+
+  #removeClusterPolicy(): void {
+    const known = [...this.#clusterPolicies.keys()];
+    if (known.length === 0) return;
+    const name = this.#make.pick(known);
+    this.#clusterPolicies.delete(name);
+    this.planner.removePolicy(name);
+  }
+}
+
+function tellClusterPolicy(planner: PolicyPlanner, object: ClusterNetworkPolicy): void {
+  const { policy } = clusterPolicyOf(object);
+  if (policy === undefined) throw new Error(`${object.metadata?.name} cannot be read`);
+  planner.setPolicy(policy);
 }

@@ -5,7 +5,7 @@ import type { Policy } from '../../../../src/network/policy/model.js';
 import { PolicyPlanner } from '../../../../src/network/policy/planner.js';
 import type { TableImage } from '../../../../src/network/policy/tableImage.js';
 import { PORTS, RandomWorld, seeded } from '../../../support/policy/randomWorld.js';
-import { isAllowedHere } from '../../../support/policy/reference.js';
+import { isAllowedHere } from '../../../support/policy/tierReference.js';
 import { type Place, WorldPlanner } from '../../../support/policy/worldPlanner.js';
 
 const STEPS = Number(process.env['TRELLIS_POLICY_CHANGES'] ?? 1500);
