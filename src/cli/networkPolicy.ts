@@ -4,11 +4,17 @@ import { hostname } from 'node:os';
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { canonicalIp } from '../api/ip.js';
 import { NAMESPACES, NETWORK_POLICIES, PODS } from '../api/resources.js';
+import { ApiError } from '../api/status.js';
 import { messageOf } from '../base/errorMessage.js';
+import type { Client } from '../client/client.js';
 import { ClientError } from '../client/error.js';
 import { transportOf } from '../client/kubeconfig.js';
 import { openInformers } from '../client/sharedInformers.js';
 import { openClient } from '../client/typedClient.js';
+import {
+  CLUSTER_NETWORK_POLICIES,
+  type ClusterNetworkPolicy,
+} from '../network/policy/clusterNetworkPolicy.js';
 import type { Question } from '../network/policy/explain.js';
 import { type DataDirOption, existingLayout, reporting, withDataDir } from './cluster/options.js';
 import { levelOf, loggingFormatOption, makeLog } from './log.js';
@@ -20,7 +26,7 @@ const TABLE = 'trellis-policy';
 const ENGINE_EXAMPLES = `
 It judges the pods of this node by nf_tables, whoever made them: any kubelet, any proxy mode, any network whose pods are
 reached through this machine's routing or bridges (with net.bridge.bridge-nf-call-iptables=1). Its user needs list and watch
-of pods, namespaces, nodes and networkpolicies.
+of pods, namespaces, nodes, networkpolicies, customresourcedefinitions and clusternetworkpolicies.
 
 Examples:
   trellis network-policy --kubeconfig /etc/kubernetes/policy.kubeconfig
@@ -163,14 +169,20 @@ async function answer(
   const { judgedPairs, pairText } = await import('../network/policy/explain.js');
   const client = openClient(await transportOf(flags.kubeconfig ?? existingLayout(flags).adminKubeconfig));
   try {
-    const [pods, namespaces, policies] = await Promise.all([
+    const [pods, namespaces, policies, ofCluster] = await Promise.all([
       client.of(PODS).list(),
       client.of(NAMESPACES).list(),
       client.of(NETWORK_POLICIES).list(),
+      clusterPolicies(client),
     ]);
     const textOf = ({ namespace = flags.namespace, name }: End) =>
       canonicalIp(name) === undefined ? `${namespace}/${name}` : name;
-    const objects = { pods: pods.items, namespaces: namespaces.items, policies: policies.items };
+    const objects = {
+      pods: pods.items,
+      namespaces: namespaces.items,
+      policies: policies.items,
+      clusterPolicies: ofCluster,
+    };
     const question = { from: textOf(from), to: textOf(to), protocol: flags.protocol, port: to.port };
     const pairs = judgedPairs(objects, question);
     if (pairs.some(({ verdict }) => !verdict.isAllowed)) terminal.setExitCode(1);
@@ -184,6 +196,16 @@ async function answer(
     }
   } finally {
     client.close();
+  }
+}
+
+/** None where the cluster has no definition of them. */
+async function clusterPolicies(client: Client): Promise<readonly ClusterNetworkPolicy[]> {
+  try {
+    return (await client.of(CLUSTER_NETWORK_POLICIES).list()).items;
+  } catch (error) {
+    if (ApiError.is(error, 'NotFound')) return [];
+    throw error;
   }
 }
 

@@ -4,6 +4,7 @@
 import type { V1LabelSelector, V1ObjectMeta } from '../../api/gen/types.js';
 import { parseCidr } from '../../api/ip.js';
 import { getOwn } from '../../api/ownKeys.js';
+import type { ResourceType } from '../../api/resources.js';
 import { compileLabelSelector } from '../../api/selectors.js';
 import { type ClusterNetworkProtocol, clusterPorts } from './clusterPorts.js';
 import type { Action, Direction, IpBlock, PodSelection, Policy, PolicyRule, Tier } from './model.js';
@@ -44,6 +45,14 @@ export interface ClusterNetworkPolicy {
     readonly egress?: readonly ClusterNetworkRule[];
   };
 }
+
+export const CLUSTER_NETWORK_POLICIES: ResourceType<ClusterNetworkPolicy> = Object.freeze({
+  group: 'policy.networking.k8s.io',
+  version: 'v1alpha2',
+  resource: 'clusternetworkpolicies',
+  kind: 'ClusterNetworkPolicy',
+  namespaced: false,
+});
 
 interface ReadPolicy {
   /** Undefined when it cannot be told whom it restricts, or when it is asked. */

@@ -93,9 +93,10 @@ export class PolicyEnforcer {
 
   /** From here on the objects of the API are followed. */
   follow(informers: Informers): void {
-    const { nodeName } = this.#options;
+    const { nodeName, log } = this.#options;
     const objects = new PolicyObjects({
       nodeName,
+      log,
       informers,
       planner: this.planner,
       onChange: () => this.#changed(),

@@ -3,6 +3,7 @@
 import type { V1Namespace, V1NetworkPolicy, V1Pod } from '../../api/gen/types.js';
 import { canonicalIp } from '../../api/ip.js';
 import type { Stored } from '../../api/object.js';
+import { type ClusterNetworkPolicy, clusterPolicyOf } from './clusterNetworkPolicy.js';
 import { judge, type Verdict, verdictText } from './judge.js';
 import { type PolicyProtocol, podKey } from './model.js';
 import { policyOf, policyPodOf } from './networkPolicy.js';
@@ -12,6 +13,7 @@ export interface ExplainedObjects {
   readonly pods: readonly Stored<V1Pod>[];
   readonly namespaces: readonly Stored<V1Namespace>[];
   readonly policies: readonly Stored<V1NetworkPolicy>[];
+  readonly clusterPolicies: readonly ClusterNetworkPolicy[];
 }
 
 export interface Question {
@@ -35,7 +37,7 @@ export const pairText = ({ source, destination, verdict }: JudgedPair) =>
 
 /** Of each family that both ends have. Throws an Error that says what is wrong with an end. */
 export function judgedPairs(
-  { pods, namespaces, policies }: ExplainedObjects,
+  { pods, namespaces, policies, clusterPolicies }: ExplainedObjects,
   question: Question,
 ): readonly JudgedPair[] {
   const planner = new PolicyPlanner();
@@ -46,6 +48,10 @@ export function judgedPairs(
     if (told !== undefined) planner.setPod(told);
   }
   for (const policy of policies) planner.setPolicy(policyOf(policy));
+  for (const object of clusterPolicies) {
+    const { policy } = clusterPolicyOf(object);
+    if (policy !== undefined) planner.setPolicy(policy);
+  }
   const [sources, destinations] = [question.from, question.to].map((end) => addressesOf(pods, end));
   const pairs = (sources ?? []).flatMap((source) =>
     (destinations ?? [])

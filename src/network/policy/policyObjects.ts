@@ -1,11 +1,13 @@
 // Follows the objects of the API that network policies are made of, and tells the planner.
-// Guarantees: while no policy exists in the cluster, only this node's pods are watched; of a pod no more is kept than
+// Guarantees: while no policy exists in the cluster, of pods only this node's are watched; of a pod no more is kept than
 // policies ask; an address that the node itself gave a pod counts before the API knows it.
-import type { V1NetworkPolicy, V1Pod } from '../../api/gen/types.js';
+import type { V1Pod } from '../../api/gen/types.js';
+import type { Log } from '../../api/log.js';
 import type { KubeObject, Stored } from '../../api/object.js';
 import { NAMESPACES, NETWORK_POLICIES, PODS } from '../../api/resources.js';
 import type { Informer, InformerHandler, Informers } from '../../client/informer.js';
-import { podKey } from './model.js';
+import { ClusterPolicyObjects } from './clusterPolicyObjects.js';
+import { type Policy, podKey } from './model.js';
 import { policyOf, policyPodOf } from './networkPolicy.js';
 import type { PolicyPlanner } from './planner.js';
 
@@ -13,6 +15,7 @@ interface PolicyObjectsOptions {
   readonly informers: Informers;
   readonly nodeName: string;
   readonly planner: PolicyPlanner;
+  readonly log: Log;
   onChange(): void;
 }
 
@@ -31,11 +34,26 @@ export class PolicyObjects {
 
   constructor(options: PolicyObjectsOptions) {
     this.#options = options;
-    const { informers, nodeName } = options;
+    const { informers, nodeName, planner, log, onChange } = options;
     const local = informers.of(PODS, { fieldSelector: `spec.nodeName=${nodeName}`, keep: keptOfPod });
     const policies = informers.of(NETWORK_POLICIES);
-    this.#synced = Promise.all([local.synced(), policies.synced()]);
+    const ofCluster = new ClusterPolicyObjects({
+      informers,
+      log,
+      set: (policy) => {
+        this.#setPolicy(policy);
+        onChange();
+      },
+      remove: (key) => {
+        planner.removePolicy(key);
+        onChange();
+      },
+    });
+    const others = Promise.all([local.synced(), policies.synced()]);
+    // Who does not answer about the one is waited for after those who answer about the others.
+    this.#synced = others.then(() => ofCluster.synced());
     this.#closers.push(
+      () => ofCluster.stop(),
       local.on(
         this.#following(
           (pod) => this.#setLocal(pod),
@@ -44,8 +62,8 @@ export class PolicyObjects {
       ),
       policies.on(
         this.#following(
-          (policy) => this.#setPolicy(policy),
-          ({ metadata }) => options.planner.removePolicy(`${metadata.namespace}/${metadata.name}`),
+          (policy) => this.#setPolicy(policyOf(policy)),
+          ({ metadata }) => planner.removePolicy(`${metadata.namespace}/${metadata.name}`),
         ),
       ),
     );
@@ -105,9 +123,9 @@ export class PolicyObjects {
     if (successor !== undefined) this.#setElsewhere(successor);
   }
 
-  #setPolicy(policy: Stored<V1NetworkPolicy>): void {
+  #setPolicy(policy: Policy): void {
     this.#widen();
-    this.#options.planner.setPolicy(policyOf(policy));
+    this.#options.planner.setPolicy(policy);
   }
 
   /** From the first policy on, pods of other nodes and labels of namespaces matter. */

@@ -5,10 +5,16 @@ import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { afterEach, expect, test } from 'vitest';
 import { type LogFields, silentLog } from '../../../src/api/log.js';
-import { NAMESPACES, NETWORK_POLICIES, PODS } from '../../../src/api/resources.js';
+import {
+  CUSTOM_RESOURCE_DEFINITIONS,
+  NAMESPACES,
+  NETWORK_POLICIES,
+  PODS,
+} from '../../../src/api/resources.js';
 import { openConntrack } from '../../../src/kernel/conntrack/adapter.js';
 import { openNft } from '../../../src/kernel/nftables/adapter.js';
 import { openRoute } from '../../../src/kernel/route/adapter.js';
+import { CLUSTER_NETWORK_POLICIES } from '../../../src/network/policy/clusterNetworkPolicy.js';
 import { PolicyEnforcer, removePolicies } from '../../../src/network/policy/enforcer.js';
 import { servePolicyMetrics } from '../../../src/network/policy/metrics.js';
 import type { TestNetNs } from '../../support/netns.js';
@@ -37,6 +43,11 @@ afterEach(async () => {
 const pod = (name: string, ips: readonly string[], labels: Record<string, string> = {}) =>
   podObject({ namespace: 'a', name, labels, ips, ports: [] }, true);
 const policy = (name: string, spec: object) => ({ metadata: { namespace: 'a', name }, spec });
+const definitionOf = (name: string, version: string) => ({
+  metadata: { name },
+  spec: { versions: [{ name: version, served: true, storage: true }] },
+  status: { conditions: [{ type: 'Established', status: 'True' }] },
+});
 const DENY_INGRESS = policy('deny', { podSelector: {}, policyTypes: ['Ingress'] });
 
 const probe = (from: readonly string[], to: readonly string[]): Probe[] =>
@@ -101,6 +112,43 @@ describeWith(
       await removePolicies(nft, TABLE);
       expect(await passes(A, B, true)).toBe(2);
       expect(await lab.node.run('nft', 'list', 'tables')).toBe('');
+    });
+
+    test('asks policies of the cluster before and after those of the namespace, while their kind is defined', async () => {
+      const { informers, enforce, passes } = await node();
+      const enforcer = enforce();
+      await enforcer.setPodRanges(['10.244.0.0/24', 'fd00:244::/64']);
+      enforcer.follow(informers);
+      informers.of(PODS, { fieldSelector: 'spec.nodeName=here' }).set(pod('one', A));
+      informers.of(PODS).set(pod('two', B));
+      const definitions = informers.of(CUSTOM_RESOURCE_DEFINITIONS);
+      const policies = informers.of(CLUSTER_NETWORK_POLICIES);
+      const put = async (name: string, tier: string, action: string) => {
+        const rule = { action, from: [{ namespaces: {} }] };
+        const spec = { tier, priority: 1, subject: { namespaces: {} }, ingress: [rule] };
+        policies.set({ metadata: { name }, spec });
+        await enforcer.synced();
+      };
+      await put('last', 'Baseline', 'Deny');
+      expect(await passes(A, B, true)).toBe(2);
+      definitions.set(definitionOf('clusternetworkpolicies', 'v1alpha2'));
+      await enforcer.synced();
+      expect(await passes(A, B, false)).toBe(0);
+      await put('first', 'Admin', 'Accept');
+      expect(await passes(A, B, true)).toBe(2);
+      informers.of(NETWORK_POLICIES).set(DENY_INGRESS);
+      await enforcer.synced();
+      expect(await passes(A, B, true)).toBe(2);
+      await put('first', 'Admin', 'Pass');
+      expect(await passes(A, B, false)).toBe(0);
+      informers.of(NETWORK_POLICIES).remove('a/deny');
+      await put('last', 'Baseline', 'Pass');
+      expect(await passes(A, B, true)).toBe(2);
+      await put('first', 'Admin', 'Deny');
+      expect(await passes(A, B, false)).toBe(0);
+      definitions.remove('clusternetworkpolicies');
+      await enforcer.synced();
+      expect(await passes(A, B, true)).toBe(2);
     });
 
     test('counts what it refuses, and what is not judged yet, by family', async () => {

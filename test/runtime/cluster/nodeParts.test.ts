@@ -7,6 +7,7 @@ import type { KubeObject } from '../../../src/api/object.js';
 import {
   CLUSTER_ROLE_BINDINGS,
   CONFIG_MAPS,
+  CUSTOM_RESOURCE_DEFINITIONS,
   ENDPOINT_SLICES,
   ENDPOINTS,
   EVENTS,
@@ -46,7 +47,7 @@ const READABLE: Readonly<Record<NodePart, readonly ResourceType<KubeObject>[]>> 
   proxy: [SERVICES, ENDPOINTS, ENDPOINT_SLICES, NODES, SERVICE_CIDRS],
   overlay: [NODES],
   nameServer: [SERVICES, ENDPOINT_SLICES, NODES, NAMESPACES],
-  networkPolicy: [PODS, NAMESPACES, NETWORK_POLICIES],
+  networkPolicy: [PODS, NAMESPACES, NETWORK_POLICIES, CUSTOM_RESOURCE_DEFINITIONS],
 };
 const EVERYTHING = [
   ...new Set([...Object.values(READABLE).flat(), SECRETS, CONFIG_MAPS, SERVICE_ACCOUNTS, EVENTS]),

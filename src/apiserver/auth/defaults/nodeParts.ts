@@ -40,6 +40,8 @@ export const NODE_PARTS: Readonly<Record<NodePart, NodePartRights>> = {
     rules: [
       rule('', 'namespaces pods', 'list watch'),
       rule('networking.k8s.io', 'networkpolicies', 'list watch'),
+      rule('apiextensions.k8s.io', 'customresourcedefinitions', 'list watch'),
+      rule('policy.networking.k8s.io', 'clusternetworkpolicies', 'list watch'),
     ],
   },
 };

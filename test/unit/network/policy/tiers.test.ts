@@ -9,6 +9,7 @@ import {
   type ClusterNetworkPolicy,
   clusterPolicyOf,
 } from '../../../../src/network/policy/clusterNetworkPolicy.js';
+import { judgedPairs, pairText } from '../../../../src/network/policy/explain.js';
 import { judge, verdictText } from '../../../../src/network/policy/judge.js';
 import { policyOf, policyPodOf } from '../../../../src/network/policy/networkPolicy.js';
 import { PolicyPlanner } from '../../../../src/network/policy/planner.js';
@@ -180,4 +181,22 @@ describe('of the policies of the file', () => {
     });
     expect(verdictText(verdict)).toBe(text);
   });
+});
+
+test('an explanation from the objects names policies of every tier', () => {
+  const world = worldOf(written);
+  const objects = {
+    pods: pods.map((pod) => podObject(pod, true)),
+    namespaces: Object.entries(namespaces).map(([name, labels]) => ({ metadata: { name, labels } }) as never),
+    policies: world.policies as never,
+    clusterPolicies: world.clusterPolicies,
+  };
+  const explained = (from: string, to: string, port: number) =>
+    judgedPairs(objects, { from, to, protocol: 'tcp', port }).map(pairText);
+  expect(explained('ops/prometheus', 'pay/db', 9100)).toEqual([
+    '10.244.0.2 to 10.244.0.8: allowed by ingress rule 0 of monitoring',
+    'fd00:244::2 to fd00:244::8: allowed by ingress rule 0 of monitoring',
+  ]);
+  expect(explained('shop/web', 'shop/db', 5432)[0]).toContain('allowed by ingress rule 0 of shop/db');
+  expect(explained('ops/prometheus', 'pay/db', 9101)[0]).toContain('refused by ingress rule 0 of closed');
 });
