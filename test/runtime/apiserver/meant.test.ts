@@ -244,7 +244,7 @@ describe('a page', () => {
   ])('%s is refused', async (_, value) => {
     expect(await ask('GET', `/api/v1/configmaps?continue=${token(value)}`)).toMatchObject({
       code: 400,
-      object: { message: 'continue key is not valid' },
+      object: { message: 'invalid continue token: continue key is not valid' },
     });
   });
 });
