@@ -4,6 +4,7 @@ import { readFile } from 'node:fs/promises';
 import { isIP } from 'node:net';
 import os from 'node:os';
 import type { Command } from 'commander';
+import type { PemPair } from '../api/certificates/keyPair.js';
 import { messageOf } from '../base/errorMessage.js';
 import { ClientError } from '../client/error.js';
 import { transportOf } from '../client/kubeconfig.js';
@@ -75,10 +76,7 @@ export async function servingOf(flags: ServingFlags, component: ServedName): Pro
 }
 
 /** As Kubernetes' components do without files: good for this run, known to nobody. */
-async function ownCertificate(
-  name: string,
-  host: string,
-): Promise<{ readonly cert: string; readonly key: string }> {
+async function ownCertificate(name: string, host: string): Promise<PemPair> {
   const { issue, makeAuthority } = await import('../cluster/pki/authority.js');
   const now = Date.now();
   const authority = await makeAuthority(`${name}-ca@${Math.floor(now / 1000)}`, now);

@@ -1,11 +1,11 @@
 // A kubeconfig as text. Pure.
-import type { Pem } from './pki/authority.js';
+import type { PemPair } from '../api/certificates/keyPair.js';
 
 interface KubeconfigOptions {
   readonly server: string;
   readonly ca: string;
   /** Who we are: a certificate, or a token. */
-  readonly client: Pem | { readonly token: string };
+  readonly client: PemPair | { readonly token: string };
   readonly user: string;
 }
 

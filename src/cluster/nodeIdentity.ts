@@ -3,6 +3,7 @@
 // alone; what it opened ends with close().
 import { existsSync } from 'node:fs';
 import { readFile, rm } from 'node:fs/promises';
+import type { PemPair } from '../api/certificates/keyPair.js';
 import type { Log } from '../api/log.js';
 import {
   NODE_PARTS,
@@ -16,7 +17,6 @@ import { openHttps } from '../client/httpTransport.js';
 import { openClient } from '../client/typedClient.js';
 import { openIdentity } from '../kubelet/certificates/identity.js';
 import type { Layout } from './layout.js';
-import type { Pem } from './pki/authority.js';
 import { caFile, ensureRegistryPair, readPki } from './pki/files.js';
 import type { Settings } from './settings.js';
 
@@ -28,10 +28,10 @@ export interface NodeIdentity {
   /** Each by tokens of its own account, which the kubelet asks for and which end with its Node. */
   readonly parts: PartClients;
   /** Of the kubelet's own server; empty as long as the cluster has not issued it. */
-  readonly serving: Partial<Pem>;
-  keepServing(renewed: (pair: Pem) => void): void;
+  readonly serving: Partial<PemPair>;
+  keepServing(renewed: (pair: PemPair) => void): void;
   /** What the image registry shows to containerd, and the authority that containerd trusts for it. */
-  readonly registry: { readonly tls: Pem; readonly caFile: string };
+  readonly registry: { readonly tls: PemPair; readonly caFile: string };
   close(): Promise<void>;
 }
 
@@ -51,7 +51,8 @@ export const openNodeIdentity = (options: NodeIdentityOptions): Promise<NodeIden
 async function madeHere({ layout, settings }: NodeIdentityOptions): Promise<NodeIdentity> {
   const pki = await readPki(layout.pkiDir);
   const server = `https://127.0.0.1:${settings.securePort}`;
-  const as = (pem: Pem) => openClient(openHttps({ server, ca: pki.ca.cert, cert: pem.cert, key: pem.key }));
+  const as = (pem: PemPair) =>
+    openClient(openHttps({ server, ca: pki.ca.cert, cert: pem.cert, key: pem.key }));
   const kubelet = as(pki.kubelet);
   const { parts, close } = openPartClients({ server, ca: pki.ca.cert, kubelet, nodeName: settings.nodeName });
   return {

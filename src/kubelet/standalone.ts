@@ -2,13 +2,13 @@
 // Guarantees: without a kubeconfig it runs static pods only; what it opened is closed when it ends, and pods stay.
 import { readFile } from 'node:fs/promises';
 import os from 'node:os';
+import type { PemPair } from '../api/certificates/keyPair.js';
 import type { Log } from '../api/log.js';
 import { aborted } from '../base/aborted.js';
 import { Closers } from '../base/closers.js';
 import type { Client } from '../client/client.js';
 import { openInformers } from '../client/sharedInformers.js';
 import { openCgroups } from '../kernel/cgroup/adapter.js';
-import type { CertificatePair } from './certificates/certificateRequest.js';
 import { addressesOf, openIdentity } from './certificates/identity.js';
 import { completeConfig, type KubeletConfig } from './config.js';
 import type { KubeletSettings } from './configuration/configuration.js';
@@ -74,7 +74,7 @@ export async function runStandalone(options: StandaloneOptions): Promise<void> {
 async function servingTls(
   config: KubeletConfig,
   server: ServerSettings,
-  issued: Partial<CertificatePair> | undefined,
+  issued: Partial<PemPair> | undefined,
 ) {
   const pair =
     issued ??

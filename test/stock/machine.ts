@@ -4,8 +4,9 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
+import type { PemPair } from '../../src/api/certificates/keyPair.js';
 import { kubeconfigText } from '../../src/cluster/kubeconfig.js';
-import { issue, makeAuthority, type Pem } from '../../src/cluster/pki/authority.js';
+import { issue, makeAuthority } from '../../src/cluster/pki/authority.js';
 import { CriNode } from '../support/criNode.js';
 import { until } from '../support/until.js';
 
@@ -161,7 +162,7 @@ export class StockMachine {
     const now = Date.now();
     const ca = await makeAuthority('kubernetes', now);
     const write = (name: string, text: string) => writeFileSync(this.at(name), text, { mode: 0o600 });
-    const both = (name: string, { cert, key }: Pem) => {
+    const both = (name: string, { cert, key }: PemPair) => {
       write(`${name}.crt`, cert);
       write(`${name}.key`, key);
     };

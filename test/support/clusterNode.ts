@@ -12,7 +12,7 @@ import type { ContainerRuntime, PodSandboxConfig } from '../../src/cri/runtime.j
 import { podNetwork, sandboxConfig, untilReady } from './criNode.js';
 import { IsolatedNode } from './isolatedNode.js';
 import { makeNetNs, type TestNetNs } from './netns.js';
-import { makeCertificate } from './testCertificate.js';
+import { makeTestPki } from './testPki.js';
 
 const REGISTRY_PORT = 5443;
 const built = (file: string) => JSON.stringify(pathToFileURL(path.resolve('dist/src/cluster', file)).href);
@@ -50,8 +50,8 @@ export class ClusterNode {
     for (const directory of [paths.net, path.join(paths.registries, 'trellis.local')])
       mkdirSync(directory, { recursive: true });
     writeFileSync(path.join(paths.net, '10-pods.conflist'), JSON.stringify(podNetwork(node.directory)));
-    const tls = await makeCertificate();
-    writeFileSync(paths.ca, tls.cert);
+    const pki = await makeTestPki();
+    writeFileSync(paths.ca, pki.ca);
     writeFileSync(
       path.join(paths.registries, 'trellis.local', 'hosts.toml'),
       registryHosts({ port: REGISTRY_PORT, caFile: paths.ca }),
@@ -71,7 +71,7 @@ export class ClusterNode {
       }),
     );
     const registry = {
-      tls,
+      tls: await pki.server(),
       host: '127.0.0.1',
       port: REGISTRY_PORT,
     };

@@ -2,7 +2,7 @@
 // Guarantees: real HTTPS; every question is remembered; closed by close().
 import https from 'node:https';
 import type { AddressInfo } from 'node:net';
-import { makeCertificate } from './testCertificate.js';
+import { makeTestPki } from './testPki.js';
 
 // biome-ignore lint/suspicious/noExplicitAny: tests look into whatever was sent
 type Data = any;
@@ -35,7 +35,7 @@ function converted(object: Data, desiredAPIVersion: string): Data {
 }
 
 export async function startConversionWebhook(): Promise<ConversionWebhook> {
-  const { cert, key } = await makeCertificate();
+  const pki = await makeTestPki();
   const asked: Review[] = [];
   const webhook: { change: ConversionWebhook['change'] } = { change: (review) => review };
   const answer = async (text: string): Promise<{ status: number; body: string }> => {
@@ -49,7 +49,7 @@ export async function startConversionWebhook(): Promise<ConversionWebhook> {
     if (typeof changed === 'number') return { status: changed, body: 'out of order' };
     return { status: 200, body: typeof changed === 'string' ? changed : JSON.stringify(changed) };
   };
-  const server = https.createServer({ cert, key }, async (request, response) => {
+  const server = https.createServer(await pki.server(), async (request, response) => {
     const parts: Buffer[] = [];
     for await (const part of request) parts.push(part as Buffer);
     const { status, body } = await answer(Buffer.concat(parts).toString());
@@ -58,7 +58,7 @@ export async function startConversionWebhook(): Promise<ConversionWebhook> {
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const { port } = server.address() as AddressInfo;
   const url = `https://127.0.0.1:${port}/convert`;
-  const caBundle = Buffer.from(cert).toString('base64');
+  const caBundle = Buffer.from(pki.ca).toString('base64');
   return Object.assign(webhook, {
     url,
     port,

@@ -5,7 +5,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import type { PemPair } from './pki.js';
+import type { PemPair } from '../../src/api/certificates/keyPair.js';
 
 export interface TestEtcd {
   readonly endpoint: string;

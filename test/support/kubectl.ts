@@ -4,7 +4,7 @@ import { type ChildProcess, execFile, execFileSync, spawn } from 'node:child_pro
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
-import type { TestIdentity } from './testPki.js';
+import type { PemPair } from '../../src/api/certificates/keyPair.js';
 
 interface KubectlResult {
   readonly code: number;
@@ -25,7 +25,7 @@ export interface Kubectl {
 export async function openKubectl(
   server: string,
   ca: string,
-  { cert, key }: TestIdentity,
+  { cert, key }: PemPair,
   binary = 'kubectl',
 ): Promise<Kubectl> {
   const home = await mkdtemp(path.join(os.tmpdir(), 'trellis-kubectl-'));

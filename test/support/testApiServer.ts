@@ -1,6 +1,7 @@
 // An apiserver on a loopback port with a memory store, for tests that talk to it as clients do.
 // Guarantees: everything it opened is closed by close(); system:masters may do everything, others what `allow` says.
 
+import type { PemPair } from '../../src/api/certificates/keyPair.js';
 import { KINDS } from '../../src/api/kinds/index.js';
 import { silentLog } from '../../src/api/log.js';
 import { clientCertificate } from '../../src/apiserver/auth/clientCertificate.js';
@@ -16,13 +17,13 @@ import { openHttps } from '../../src/client/httpTransport.js';
 import type { Transport } from '../../src/client/transport.js';
 import type { Store } from '../../src/store/store.js';
 import { MemoryStore } from './memoryStore.js';
-import { makeTestPki, type TestIdentity, type TestPki } from './testPki.js';
+import { makeTestPki, type TestPki } from './testPki.js';
 
 export interface TestApiServer {
   readonly server: ApiServer;
   readonly store: Store;
   readonly pki: TestPki;
-  readonly admin: TestIdentity;
+  readonly admin: PemPair;
   readonly url: string;
   /** As system:masters, over HTTPS. */
   readonly transport: Transport;

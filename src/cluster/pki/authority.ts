@@ -2,20 +2,19 @@
 // Guarantees: keys are P-256; a leaf names its use, and a client certificate can never serve as a server's.
 import 'reflect-metadata';
 import { webcrypto } from 'node:crypto';
-import { isIP } from 'node:net';
 import * as x509 from '@peculiar/x509';
+import {
+  hostNames,
+  newKeyPair,
+  P256,
+  type PemPair,
+  pemPair,
+  serialNumber,
+} from '../../api/certificates/keyPair.js';
 
-x509.cryptoProvider.set(webcrypto);
-
-const ALGORITHM = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' };
 const DAY_MS = 24 * 60 * 60 * 1000;
 const CA_DAYS = 3650;
 const LEAF_DAYS = 365;
-
-export interface Pem {
-  readonly cert: string;
-  readonly key: string;
-}
 
 export interface LeafOptions {
   readonly commonName: string;
@@ -24,15 +23,15 @@ export interface LeafOptions {
   readonly hosts?: readonly string[];
 }
 
-export async function makeAuthority(commonName: string, now: number): Promise<Pem> {
-  const keys = await generateKeys();
+export async function makeAuthority(commonName: string, now: number): Promise<PemPair> {
+  const keys = await newKeyPair();
   const certificate = await x509.X509CertificateGenerator.createSelfSigned({
-    serialNumber: serial(),
+    serialNumber: serialNumber(),
     name: new x509.Name([{ CN: [commonName] }]).toString(),
     notBefore: new Date(now - DAY_MS),
     notAfter: new Date(now + CA_DAYS * DAY_MS),
     keys,
-    signingAlgorithm: ALGORITHM,
+    signingAlgorithm: P256,
     extensions: [
       new x509.BasicConstraintsExtension(true, undefined, true),
       new x509.KeyUsagesExtension(
@@ -42,16 +41,16 @@ export async function makeAuthority(commonName: string, now: number): Promise<Pe
       await x509.SubjectKeyIdentifierExtension.create(keys.publicKey),
     ],
   });
-  return { cert: `${certificate.toString('pem')}\n`, key: await privatePem(keys.privateKey) };
+  return await pemPair(certificate, keys);
 }
 
-export async function issue(authority: Pem, leaf: LeafOptions, now: number): Promise<Pem> {
+export async function issue(authority: PemPair, leaf: LeafOptions, now: number): Promise<PemPair> {
   const issuer = new x509.X509Certificate(authority.cert);
-  const keys = await generateKeys();
+  const keys = await newKeyPair();
   const hosts = leaf.hosts ?? [];
   const server = hosts.length > 0;
   const certificate = await x509.X509CertificateGenerator.create({
-    serialNumber: serial(),
+    serialNumber: serialNumber(),
     subject: new x509.Name([
       ...(leaf.organizations ?? []).map((organization) => ({ O: [organization] })),
       { CN: [leaf.commonName] },
@@ -61,7 +60,7 @@ export async function issue(authority: Pem, leaf: LeafOptions, now: number): Pro
     notAfter: new Date(now + LEAF_DAYS * DAY_MS),
     publicKey: keys.publicKey,
     signingKey: await importPrivate(authority.key),
-    signingAlgorithm: ALGORITHM,
+    signingAlgorithm: P256,
     extensions: [
       new x509.BasicConstraintsExtension(false, undefined, true),
       new x509.KeyUsagesExtension(x509.KeyUsageFlags.digitalSignature, true),
@@ -69,34 +68,14 @@ export async function issue(authority: Pem, leaf: LeafOptions, now: number): Pro
         server ? x509.ExtendedKeyUsage.serverAuth : x509.ExtendedKeyUsage.clientAuth,
       ]),
       await x509.AuthorityKeyIdentifierExtension.create(issuer),
-      ...(server ? [new x509.SubjectAlternativeNameExtension(hosts.map(generalName))] : []),
+      ...hostNames(hosts),
     ],
   });
-  return { cert: `${certificate.toString('pem')}\n`, key: await privatePem(keys.privateKey) };
-}
-
-function generalName(host: string): x509.GeneralName {
-  return new x509.GeneralName(isIP(host) === 0 ? 'dns' : 'ip', host);
-}
-
-/** 16 random bytes, positive and without leading zeros, as RFC 5280 wants a serial number. */
-function serial(): string {
-  const bytes = Buffer.from(webcrypto.getRandomValues(new Uint8Array(16)));
-  bytes[0] = ((bytes[0] ?? 0) & 0x3f) | 0x40;
-  return bytes.toString('hex');
-}
-
-async function generateKeys(): Promise<webcrypto.CryptoKeyPair> {
-  return (await webcrypto.subtle.generateKey(ALGORITHM, true, ['sign', 'verify'])) as webcrypto.CryptoKeyPair;
-}
-
-async function privatePem(key: webcrypto.CryptoKey): Promise<string> {
-  const der = Buffer.from(await webcrypto.subtle.exportKey('pkcs8', key));
-  return `${x509.PemConverter.encode(der, 'PRIVATE KEY')}\n`;
+  return await pemPair(certificate, keys);
 }
 
 async function importPrivate(pem: string): Promise<webcrypto.CryptoKey> {
   const [der] = x509.PemConverter.decode(pem);
   if (der === undefined) throw new Error('the key of the certificate authority is not PEM');
-  return await webcrypto.subtle.importKey('pkcs8', der, ALGORITHM, false, ['sign']);
+  return await webcrypto.subtle.importKey('pkcs8', der, P256, false, ['sign']);
 }

@@ -5,10 +5,11 @@ import { createPrivateKey, generateKeyPairSync, X509Certificate } from 'node:cry
 import { readFile, rename } from 'node:fs/promises';
 import { isIP } from 'node:net';
 import path from 'node:path';
+import type { PemPair } from '../../api/certificates/keyPair.js';
 import { KUBELET_CLIENTS } from '../../apiserver/auth/defaults/ownRules.js';
 import { ClusterError } from '../error.js';
 import { makePrivateDir, readIfThere, writePrivate } from '../files.js';
-import type { LeafOptions, Pem } from './authority.js';
+import type { LeafOptions } from './authority.js';
 
 const REGISTRY_HOSTS = ['127.0.0.1', 'localhost'];
 const RENEW_BEFORE_MS = 30 * 24 * 60 * 60 * 1000;
@@ -23,13 +24,13 @@ interface PkiOptions {
 }
 
 export interface Pki {
-  readonly ca: Pem;
-  readonly apiserver: Pem;
-  readonly apiserverKubeletClient: Pem;
-  readonly admin: Pem;
-  readonly kubelet: Pem;
-  readonly kubeletServer: Pem;
-  readonly registry: Pem;
+  readonly ca: PemPair;
+  readonly apiserver: PemPair;
+  readonly apiserverKubeletClient: PemPair;
+  readonly admin: PemPair;
+  readonly kubelet: PemPair;
+  readonly kubeletServer: PemPair;
+  readonly registry: PemPair;
   /** Signs service account tokens; PKCS #8. */
   readonly serviceAccountKey: string;
 }
@@ -68,12 +69,12 @@ export async function ensurePki(options: PkiOptions): Promise<Pki> {
     );
     return [name, pem] as const;
   });
-  const issued = Object.fromEntries(await Promise.all(entries)) as Record<LeafName, Pem>;
+  const issued = Object.fromEntries(await Promise.all(entries)) as Record<LeafName, PemPair>;
   return { ca, ...issued, serviceAccountKey };
 }
 
 /** For a node that has joined: it holds no key of the cluster's authority, and its registry serves it alone. */
-export async function ensureRegistryPair(options: Pick<PkiOptions, 'dir' | 'now'>): Promise<Pem> {
+export async function ensureRegistryPair(options: Pick<PkiOptions, 'dir' | 'now'>): Promise<PemPair> {
   await makePrivateDir(options.dir);
   const leaf = { commonName: 'trellis-registry', hosts: REGISTRY_HOSTS };
   const ca = await ensureAuthority(options, 'registryCa', 'trellis-registry-ca');
@@ -95,7 +96,7 @@ export async function readPki(dir: string): Promise<Pki> {
     const [cert, key] = await Promise.all(filesOf(dir, name).map((file) => readFile(file, 'utf8')));
     return [name, { cert, key }] as const;
   });
-  const read = Object.fromEntries(await Promise.all(pairs)) as Record<LeafName | 'ca', Pem>;
+  const read = Object.fromEntries(await Promise.all(pairs)) as Record<LeafName | 'ca', PemPair>;
   return { ...read, serviceAccountKey: await readFile(path.join(dir, 'sa.key'), 'utf8') };
 }
 
@@ -113,7 +114,7 @@ async function ensureAuthority(
   { dir, now }: Pick<PkiOptions, 'dir' | 'now'>,
   name: string,
   commonName: string,
-): Promise<Pem> {
+): Promise<PemPair> {
   const [certFile, keyFile] = filesOf(dir, name);
   const draft = `${certFile}.new`;
   const key = await readIfThere(keyFile);
@@ -146,7 +147,7 @@ const broken = (what: string): ClusterError =>
       'taken any more. "trellis down --purge" removes the cluster as a whole',
   );
 
-function isPair({ cert, key }: Pem): boolean {
+function isPair({ cert, key }: PemPair): boolean {
   try {
     return new X509Certificate(cert).checkPrivateKey(createPrivateKey(key));
   } catch {
@@ -158,9 +159,9 @@ function isPair({ cert, key }: Pem): boolean {
 async function ensurePair(
   options: Pick<PkiOptions, 'dir'>,
   name: string,
-  make: (authority: typeof import('./authority.js')) => Promise<Pem>,
+  make: (authority: typeof import('./authority.js')) => Promise<PemPair>,
   keep: (cert: X509Certificate) => boolean,
-): Promise<Pem> {
+): Promise<PemPair> {
   const [certFile, keyFile] = filesOf(options.dir, name);
   const [cert, key] = await Promise.all([readIfThere(certFile), readIfThere(keyFile)]);
   if (cert !== undefined && key !== undefined && isPair({ cert, key }) && keep(new X509Certificate(cert)))

@@ -1,6 +1,7 @@
 // Serves images to the container runtime over HTTPS, read-only.
 // Guarantees: it listens where it is told and nowhere else; close() ends its connections, too.
 import { createServer } from 'node:https';
+import type { PemPair } from '../../api/certificates/keyPair.js';
 import { type Listening, listen } from '../../client/listen.js';
 import type { OciImage } from '../images/image.js';
 import { answer } from './answer.js';
@@ -8,7 +9,7 @@ import { answer } from './answer.js';
 export async function openRegistry(options: {
   readonly images: readonly OciImage[];
   /** PEM. */
-  readonly tls: { readonly cert: string; readonly key: string };
+  readonly tls: PemPair;
   readonly host: string;
   readonly port: number;
 }): Promise<Listening> {

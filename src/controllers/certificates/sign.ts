@@ -4,6 +4,7 @@
 import 'reflect-metadata'; // before x509, which reads it while loading
 import { createPrivateKey, webcrypto, X509Certificate } from 'node:crypto';
 import * as x509 from '@peculiar/x509';
+import { serialNumber } from '../../api/certificates/keyPair.js';
 import { type CertificateUser, subjectUser } from '../../api/certificates/subject.js';
 import type { ReadRequest, RequestedCertificate } from './request.js';
 
@@ -56,7 +57,7 @@ export async function sign(authority: SigningAuthority, wish: SigningWish): Prom
   const { key, algorithm } = await importKey(authority.key);
   const ends = wish.now + lifetimeMs(authority.durationMs, wish.expirationSeconds);
   const certificate = await x509.X509CertificateGenerator.create({
-    serialNumber: serial(),
+    serialNumber: serialNumber(),
     subject: pkcs10.subjectName,
     issuer: issuer.subjectName,
     notBefore: new Date(wish.now - BACKDATE_MS),
@@ -129,10 +130,3 @@ const CURVES: Readonly<Record<string, string>> = {
   secp521r1: 'P-521',
 };
 const HASHES: Readonly<Record<string, string>> = { 'P-384': 'SHA-384', 'P-521': 'SHA-512' };
-
-/** 16 random bytes, positive and without leading zeros, as RFC 5280 wants a serial number. */
-function serial(): string {
-  const bytes = Buffer.from(webcrypto.getRandomValues(new Uint8Array(16)));
-  bytes[0] = ((bytes[0] ?? 0) & 0x3f) | 0x40;
-  return bytes.toString('hex');
-}

@@ -2,12 +2,13 @@
 // Guarantees: the newest pair is told once each; a refusal is tried again later and ends nothing.
 import { X509Certificate } from 'node:crypto';
 import { isIP } from 'node:net';
+import type { PemPair } from '../../api/certificates/keyPair.js';
 import type { Log } from '../../api/log.js';
 import { backOffMs } from '../../base/backOff.js';
 import { messageOf } from '../../base/errorMessage.js';
 import type { Client } from '../../client/client.js';
 import { sleep } from '../abort.js';
-import type { CertificatePair, CertificateWish } from './certificateRequest.js';
+import type { CertificateWish } from './certificateRequest.js';
 import type { CertificateStore } from './certificateStore.js';
 
 const LONGEST_SLEEP_MS = 60 * 60 * 1000;
@@ -18,7 +19,7 @@ interface CertificateManagerOptions {
   readonly store: CertificateStore;
   readonly wish: () => CertificateWish;
   /** Hears of each new pair. */
-  readonly renewed: (pair: CertificatePair) => void;
+  readonly renewed: (pair: PemPair) => void;
   readonly log: Log;
   readonly now?: () => number;
   readonly random?: () => number;
@@ -43,7 +44,7 @@ export function covers(cert: string, hosts: readonly string[]): boolean {
 export async function renewCertificate(
   { client, store, wish, now = Date.now }: CertificateManagerOptions,
   signal: AbortSignal,
-): Promise<CertificatePair> {
+): Promise<PemPair> {
   // Loaded when it is needed: most kubelets ask for a certificate once a year.
   const { newKey, obtainCertificate } = await import('./certificateRequest.js');
   const key = await store.pendingKey(newKey);
@@ -65,7 +66,7 @@ export async function keepCertificate(
   const { store, wish, renewed, log, now = Date.now, random = Math.random } = options;
   const share = random();
   /** How long this certificate may still be used; 0 for one that must be replaced. */
-  const leftMs = (pair: CertificatePair | undefined) =>
+  const leftMs = (pair: PemPair | undefined) =>
     pair === undefined || !covers(pair.cert, wish().hosts)
       ? 0
       : Math.max(0, rotationDeadline(pair.cert, share) - now());

@@ -2,8 +2,8 @@
 // Guarantees: the key never leaves this machine; a denied or failed request is told with its reason; the wait can be given up.
 import 'reflect-metadata';
 import { createHash, createPublicKey, generateKeyPairSync, webcrypto, X509Certificate } from 'node:crypto';
-import { isIP } from 'node:net';
 import * as x509 from '@peculiar/x509';
+import { hostNames, P256, type PemPair } from '../../api/certificates/keyPair.js';
 import type { V1CertificateSigningRequest } from '../../api/gen/types.js';
 import { CERTIFICATE_SIGNING_REQUESTS } from '../../api/resources.js';
 import { ApiError } from '../../api/status.js';
@@ -11,19 +11,10 @@ import type { Client } from '../../client/client.js';
 import { sleep } from '../abort.js';
 import { KubeletError } from '../error.js';
 
-x509.cryptoProvider.set(webcrypto);
-
-const ALGORITHM = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' };
 const FIRST_LOOK_MS = 200;
 const LONGEST_LOOK_MS = 5_000;
 /** As long as stock kubelets wait for an approval. */
 const PATIENCE_MS = 15 * 60 * 1000;
-
-export interface CertificatePair {
-  /** PEM. */
-  readonly cert: string;
-  readonly key: string;
-}
 
 export interface CertificateWish {
   readonly nodeName: string;
@@ -42,7 +33,7 @@ export async function obtainCertificate(
   wish: CertificateWish,
   key: string,
   signal: AbortSignal,
-): Promise<CertificatePair> {
+): Promise<PemPair> {
   const requests = client.of(CERTIFICATE_SIGNING_REQUESTS);
   const name = requestName(wish, key);
   const asked = await csrOf(wish, key);
@@ -87,14 +78,13 @@ function requestName({ nodeName, hosts }: CertificateWish, key: string): string 
 async function csrOf({ nodeName, hosts }: CertificateWish, key: string): Promise<string> {
   const [der] = x509.PemConverter.decode(key);
   if (der === undefined) throw refused('the key is not PEM');
-  const privateKey = await webcrypto.subtle.importKey('pkcs8', der, ALGORITHM, true, ['sign']);
-  const publicKey = await webcrypto.subtle.importKey('spki', publicOf(key), ALGORITHM, true, ['verify']);
-  const names = hosts.map((value) => new x509.GeneralName(isIP(value) === 0 ? 'dns' : 'ip', value));
+  const privateKey = await webcrypto.subtle.importKey('pkcs8', der, P256, true, ['sign']);
+  const publicKey = await webcrypto.subtle.importKey('spki', publicOf(key), P256, true, ['verify']);
   const request = await x509.Pkcs10CertificateRequestGenerator.create({
     name: new x509.Name([{ O: ['system:nodes'] }, { CN: [`system:node:${nodeName}`] }]).toString(),
     keys: { privateKey, publicKey },
-    signingAlgorithm: ALGORITHM,
-    extensions: names.length === 0 ? [] : [new x509.SubjectAlternativeNameExtension(names)],
+    signingAlgorithm: P256,
+    extensions: hostNames(hosts),
   });
   return `${request.toString('pem')}\n`;
 }
@@ -102,7 +92,7 @@ async function csrOf({ nodeName, hosts }: CertificateWish, key: string): Promise
 const publicOf = (key: string) => createPublicKey(key).export({ type: 'spki', format: 'der' });
 
 /** A certificate for another key would break every connection: it is not taken. */
-function checked(cert: string, key: string): CertificatePair {
+function checked(cert: string, key: string): PemPair {
   const got = new X509Certificate(cert).publicKey.export({ type: 'spki', format: 'der' });
   if (!got.equals(publicOf(key))) throw refused('the certificate that was signed is for another key');
   return { cert, key };

@@ -3,8 +3,8 @@
 import { X509Certificate } from 'node:crypto';
 import { mkdir, readFile, rename, rm, symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
+import type { PemPair } from '../../api/certificates/keyPair.js';
 import { isMissing } from '../volumes/files.js';
-import type { CertificatePair } from './certificateRequest.js';
 
 export class CertificateStore {
   readonly #directory: string;
@@ -23,7 +23,7 @@ export class CertificateStore {
   }
 
   /** Undefined when there is none, or none that can be read. */
-  async current(): Promise<CertificatePair | undefined> {
+  async current(): Promise<PemPair | undefined> {
     const text = await readIfThere(this.currentFile);
     const key = /-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]+?-----END [A-Z ]*PRIVATE KEY-----\n?/.exec(
       text ?? '',
@@ -38,7 +38,7 @@ export class CertificateStore {
     }
   }
 
-  async update({ cert, key }: CertificatePair, now: Date): Promise<void> {
+  async update({ cert, key }: PemPair, now: Date): Promise<void> {
     const stamp = now.toISOString().slice(0, 23).replace(/[T:.]/g, '-');
     const name = `${this.#prefix}-${stamp}.pem`;
     await this.#write(path.join(this.#directory, name), `${cert.trimEnd()}\n${key.trimEnd()}\n`);

@@ -1,5 +1,6 @@
 // Who this kubelet is: its way to the apiserver, and the certificates that the cluster issues to it.
 // Guarantees: a renewed certificate is in use at once, without a restart; what is kept current ends with close().
+import type { PemPair } from '../../api/certificates/keyPair.js';
 import type { Log } from '../../api/log.js';
 import type { Client } from '../../client/client.js';
 import { openHttps } from '../../client/httpTransport.js';
@@ -10,7 +11,6 @@ import type { ServerSettings } from '../configuration/fields.js';
 import { reachableAddresses } from '../node/machine.js';
 import { bootstrapKubeconfig } from './bootstrap.js';
 import { keepCertificate } from './certificateManager.js';
-import type { CertificatePair } from './certificateRequest.js';
 import { CertificateStore } from './certificateStore.js';
 import { makeRotatingTransport } from './rotatingTransport.js';
 
@@ -28,9 +28,9 @@ interface IdentityOptions {
 interface Identity {
   readonly client: Client;
   /** What is on disk of the issued serving certificate: empty before the first. Undefined when none is asked for. */
-  serving(): Promise<Partial<CertificatePair> | undefined>;
+  serving(): Promise<Partial<PemPair> | undefined>;
   /** Keeps the serving certificate current, if it is one that the cluster issues. */
-  keepServing(renewed: (pair: CertificatePair) => void): void;
+  keepServing(renewed: (pair: PemPair) => void): void;
   close(): Promise<void>;
 }
 

@@ -1,15 +1,18 @@
 // The serving certificate of a kubelet that was given none: signed by itself, kept for the next start.
 // Guarantees: the key is readable by root alone; a pair that is there and has a month left is used again.
 import 'reflect-metadata';
-import { randomBytes, webcrypto } from 'node:crypto';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
-import { isIP } from 'node:net';
 import path from 'node:path';
 import * as x509 from '@peculiar/x509';
+import {
+  hostNames,
+  newKeyPair,
+  P256,
+  type PemPair,
+  pemPair,
+  serialNumber,
+} from '../../api/certificates/keyPair.js';
 
-x509.cryptoProvider.set(webcrypto);
-
-const ALGORITHM = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' };
 const DAY_MS = 86_400_000;
 
 export async function selfSigned(options: {
@@ -17,7 +20,7 @@ export async function selfSigned(options: {
   readonly nodeName: string;
   readonly addresses: readonly string[];
   readonly now: number;
-}): Promise<{ readonly cert: string; readonly key: string }> {
+}): Promise<PemPair> {
   const { directory, now } = options;
   const files = { cert: path.join(directory, 'kubelet.crt'), key: path.join(directory, 'kubelet.key') };
   const kept = await Promise.all([readFile(files.cert, 'utf8'), readFile(files.key, 'utf8')]).catch(
@@ -33,29 +36,19 @@ export async function selfSigned(options: {
 }
 
 async function make({ nodeName, addresses, now }: Parameters<typeof selfSigned>[0]) {
-  const keys = await webcrypto.subtle.generateKey(ALGORITHM, true, ['sign', 'verify']);
-  const names = [nodeName, ...addresses].map((value) => ({
-    type: isIP(value) ? ('ip' as const) : ('dns' as const),
-    value,
-  }));
+  const keys = await newKeyPair();
   const certificate = await x509.X509CertificateGenerator.createSelfSigned({
-    // A serial number is positive: its first bit stays 0.
-    serialNumber: `0${randomBytes(10).toString('hex').slice(1)}`,
+    serialNumber: serialNumber(),
     name: new x509.Name([{ CN: [`${nodeName}@${Math.floor(now / 1000)}`] }]).toString(),
     notBefore: new Date(now - DAY_MS),
     notAfter: new Date(now + 365 * DAY_MS),
     keys,
-    signingAlgorithm: ALGORITHM,
+    signingAlgorithm: P256,
     extensions: [
       new x509.KeyUsagesExtension(x509.KeyUsageFlags.digitalSignature, true),
       new x509.ExtendedKeyUsageExtension([x509.ExtendedKeyUsage.serverAuth]),
-      new x509.SubjectAlternativeNameExtension(names),
+      ...hostNames([nodeName, ...addresses]),
     ],
   });
-  const der = Buffer.from(await webcrypto.subtle.exportKey('pkcs8', keys.privateKey)).toString('base64');
-  const lines = der.match(/.{1,64}/g) ?? [];
-  return {
-    cert: `${certificate.toString('pem')}\n`,
-    key: `-----BEGIN PRIVATE KEY-----\n${lines.join('\n')}\n-----END PRIVATE KEY-----\n`,
-  };
+  return await pemPair(certificate, keys);
 }

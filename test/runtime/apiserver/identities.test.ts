@@ -3,6 +3,7 @@
 import { once } from 'node:events';
 import tls from 'node:tls';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { PemPair } from '../../../src/api/certificates/keyPair.js';
 import type { AuthenticationV1TokenRequest, V1SelfSubjectReview } from '../../../src/api/gen/types.js';
 import {
   CLUSTER_ROLE_BINDINGS,
@@ -12,7 +13,6 @@ import {
 } from '../../../src/api/resources.js';
 import { craftRequest, named, OID, text } from '../../support/certificateRequests.js';
 import { type SecuredApiServer, startSecuredApiServer } from '../../support/securedApiServer.js';
-import type { TestIdentity } from '../../support/testPki.js';
 import { until } from '../../support/until.js';
 
 let api: SecuredApiServer;
@@ -24,7 +24,7 @@ afterAll(() => api.close());
 const REVIEW = JSON.stringify({ apiVersion: 'authentication.k8s.io/v1', kind: 'SelfSubjectReview' });
 
 /** A connection that asks who it is, again and again. */
-async function connect(identity: Partial<TestIdentity>) {
+async function connect(identity: Partial<PemPair>) {
   const socket = tls.connect({ host: '127.0.0.1', port: api.server.port, ca: api.pki.ca, ...identity });
   await once(socket, 'secureConnect');
   const ask = async () => {

@@ -3,10 +3,11 @@ import https from 'node:https';
 import type { AddressInfo } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { PemPair } from '../../../src/api/certificates/keyPair.js';
 import { NAMESPACES, NODES, PODS } from '../../../src/api/resources.js';
 import { openClient } from '../../../src/client/typedClient.js';
 import { startTestApiServer, type TestApiServer } from '../../support/testApiServer.js';
-import { makeTestPki, type TestIdentity, type TestPki } from '../../support/testPki.js';
+import { makeTestPki, type TestPki } from '../../support/testPki.js';
 
 const use = (usageNanoCores: number, workingSetBytes: number) => ({
   cpu: { time: '2026-01-02T03:04:05Z', usageNanoCores },
@@ -31,7 +32,7 @@ describe('a pod on a node', () => {
   let pki: TestPki;
   let api: TestApiServer;
   let kubelet: https.Server;
-  let admin: TestIdentity;
+  let admin: PemPair;
   const seen: { url: string; peer: string; authorization: string | undefined }[] = [];
 
   beforeAll(async () => {

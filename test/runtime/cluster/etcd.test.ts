@@ -15,8 +15,8 @@ import { runServer } from '../../../src/cluster/server.js';
 import { defaultSettings, readSettings, saveSettings, settle } from '../../../src/cluster/settings.js';
 import { etcdOptions, openStoreAt } from '../../../src/store/openStore.js';
 import { freePort, startEtcd } from '../../support/etcd.js';
-import { makeAuthority } from '../../support/pki.js';
 import { describeWith } from '../../support/requires.js';
+import { makeTestPki } from '../../support/testPki.js';
 import { until } from '../../support/until.js';
 
 const undo: (() => Promise<unknown>)[] = [];
@@ -28,11 +28,11 @@ describeWith({ tools: ['etcd'] }, 'a control plane with etcd', () => {
   test('keeps everything in etcd, and finds it there again', { timeout: 120_000 }, async () => {
     const dir = await mkdtemp(path.join(tmpdir(), 'trellis-etcd-'));
     undo.push(() => rm(dir, { recursive: true, force: true }));
-    const authority = await makeAuthority();
-    const etcd = await startEtcd({ tls: { ca: authority.cert, server: await authority.server() } });
+    const authority = await makeTestPki();
+    const etcd = await startEtcd({ tls: { ca: authority.ca, server: await authority.server() } });
     undo.push(() => etcd.stop());
     const client = await authority.client('apiserver');
-    const files = { etcdCafile: authority.cert, etcdCertfile: client.cert, etcdKeyfile: client.key };
+    const files = { etcdCafile: authority.ca, etcdCertfile: client.cert, etcdKeyfile: client.key };
     const place: Record<string, string> = { etcdServers: etcd.endpoint };
     for (const [name, text] of Object.entries(files)) {
       place[name] = path.join(dir, name);

@@ -3,6 +3,7 @@ import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import type { PemPair } from '../../../src/api/certificates/keyPair.js';
 import { silentLog } from '../../../src/api/log.js';
 import {
   CERTIFICATE_SIGNING_REQUESTS,
@@ -25,11 +26,7 @@ import { kubeconfigText } from '../../../src/cluster/kubeconfig.js';
 import { type Layout, layoutOf } from '../../../src/cluster/layout.js';
 import { makeAuthority } from '../../../src/cluster/pki/authority.js';
 import { defaultSettings, saveSettings, settle } from '../../../src/cluster/settings.js';
-import {
-  type CertificatePair,
-  newKey,
-  obtainCertificate,
-} from '../../../src/kubelet/certificates/certificateRequest.js';
+import { newKey, obtainCertificate } from '../../../src/kubelet/certificates/certificateRequest.js';
 import { freePort } from '../../support/etcd.js';
 import { describeWith } from '../../support/requires.js';
 import { TestControlPlane } from '../../support/testControlPlane.js';
@@ -219,7 +216,7 @@ describe('a control plane that can be joined', () => {
 
   describe('a node that asked by a token', () => {
     const name = 'worker';
-    let own: CertificatePair;
+    let own: PemPair;
     let node: ReturnType<typeof openClient>;
     const ending = new AbortController();
 

@@ -14,8 +14,8 @@ import { CriNode, containerOf } from '../../support/criNode.js';
 import { BUSYBOX } from '../../support/imageArchive.js';
 import { type Door, openKubectlDoor, openPassage } from '../../support/kubelet/kubectlDoor.js';
 import { podWith } from '../../support/kubelet/podparts.js';
-import { makeAuthority } from '../../support/pki.js';
 import { describeWith } from '../../support/requires.js';
+import { makeTestPki } from '../../support/testPki.js';
 
 const needs = {
   root: true,
@@ -47,7 +47,7 @@ describeWith(needs, 'kubectl through the kubelet', () => {
       const labels = { ...container.labels, 'io.kubernetes.pod.uid': config.metadata.uid };
       await runtime.startContainer(await runtime.createContainer(sandbox, { ...container, labels }, config));
     }
-    const ca = await makeAuthority();
+    const pki = await makeTestPki();
     const pod = podWith(
       { containers: [{ name: 'main' }, { name: 'echo' }, { name: 'talk', stdin: true }] },
       { name: 'web', namespace: 'default', uid: config.metadata.uid, status: { phase: 'Running' } },
@@ -55,15 +55,15 @@ describeWith(needs, 'kubectl through the kubelet', () => {
     server = await openKubeletServer({
       address: '127.0.0.1',
       port: 0,
-      tls: { ...(await ca.server()), clientCa: ca.cert },
+      tls: { ...(await pki.server()), clientCa: pki.ca },
       access: { authenticate: async ({ certificate }) => certificate, authorize: async () => true },
       runtime: reachable(runtime),
       checkpointsDir: path.join(node.node.directory, 'checkpoints'),
       pods: { list: () => [pod], get: (_, name) => (name === 'web' ? pod : undefined) },
       log: silentLog,
     });
-    const client = { ...(await ca.client('apiserver')), ca: ca.cert };
-    door = await openKubectlDoor({ own: await ca.server(), pod, kubeletPort: server.port, client });
+    const client = { ...(await pki.client('apiserver')), ca: pki.ca };
+    door = await openKubectlDoor({ own: await pki.server(), pod, kubeletPort: server.port, client });
   });
   afterAll(async () => {
     await door?.close();

@@ -4,8 +4,8 @@ import { openEtcdStore } from '../../../src/store/etcd/store.js';
 import type { Store, StoreEvent } from '../../../src/store/store.js';
 import { storeContract } from '../../support/contracts/store.js';
 import { startEtcd, type TestEtcd } from '../../support/etcd.js';
-import { makeAuthority } from '../../support/pki.js';
 import { describeWith } from '../../support/requires.js';
+import { makeTestPki, type TestPki } from '../../support/testPki.js';
 import { until } from '../../support/until.js';
 
 const bytes = (text: string) => Buffer.from(text);
@@ -146,27 +146,27 @@ describeWith({ tools: ['etcd'] }, 'an etcd that goes away', () => {
 describeWith({ tools: ['etcd'] }, 'etcd with TLS', () => {
   describe('that wants client certificates', () => {
     let etcd: TestEtcd;
-    let authority: Awaited<ReturnType<typeof makeAuthority>>;
+    let pki: TestPki;
     beforeAll(async () => {
-      authority = await makeAuthority();
-      etcd = await startEtcd({ tls: { ca: authority.cert, server: await authority.server() } });
+      pki = await makeTestPki();
+      etcd = await startEtcd({ tls: { ca: pki.ca, server: await pki.server() } });
     });
     afterAll(() => etcd.stop());
 
     test('lets in who has one', async () => {
-      const tls = { ca: authority.cert, ...(await authority.client('apiserver')) };
+      const tls = { ca: pki.ca, ...(await pki.client('apiserver')) };
       const store = await openEtcdStore({ endpoints: [etcd.endpoint], tls });
       expect(await store.create('/a', bytes('1'))).toBeGreaterThan(0);
       await store.close();
     });
 
     test('refuses one who has none, or one of another authority; and is itself refused by who does not know it', async () => {
-      const stranger = await makeAuthority('stranger');
-      const own = await authority.client('apiserver');
+      const stranger = await makeTestPki();
+      const own = await pki.client('apiserver');
       const refused = [
-        { ca: authority.cert },
-        { ca: authority.cert, ...(await stranger.client('apiserver')) },
-        { ca: stranger.cert, ...own },
+        { ca: pki.ca },
+        { ca: pki.ca, ...(await stranger.client('apiserver')) },
+        { ca: stranger.ca, ...own },
       ];
       for (const tls of refused) {
         const opening = openEtcdStore({ endpoints: [etcd.endpoint], tls, patienceMs: 0 });

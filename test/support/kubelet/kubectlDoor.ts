@@ -5,8 +5,8 @@ import https from 'node:https';
 import net, { type AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
 import tls from 'node:tls';
+import type { PemPair } from '../../../src/api/certificates/keyPair.js';
 import type { Pod } from '../../../src/kubelet/ports.js';
-import type { PemPair } from '../pki.js';
 
 const PODS = { name: 'pods', singularName: 'pod', namespaced: true, kind: 'Pod', verbs: ['get'] };
 const DOCUMENTS: Readonly<Record<string, object>> = {

@@ -3,8 +3,8 @@
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import type { V1Container, V1PodSpec } from '../../../src/api/gen/types.js';
-import { makeCertificate } from '../testCertificate.js';
 import { eventually } from '../testCluster.js';
+import { makeTestPki } from '../testPki.js';
 import { shell } from './nodePods.js';
 import type { PodNode } from './podNode.js';
 
@@ -27,7 +27,7 @@ export class ServingPods {
   }
 
   static async on(pods: PodNode): Promise<ServingPods> {
-    const { cert, key } = await makeCertificate();
+    const { cert, key } = await (await makeTestPki()).server();
     const file = pods.at('serving.pem');
     writeFileSync(file, `${key}${cert}`, { mode: 0o600 });
     return new ServingPods(pods, file);

@@ -1,6 +1,5 @@
 // The HTTPS transport against a real TLS server: who is trusted, who we are, and what is said when it fails.
 
-import { webcrypto } from 'node:crypto';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import type { ServerResponse } from 'node:http';
 import https from 'node:https';
@@ -8,40 +7,12 @@ import net, { type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import type { TLSSocket } from 'node:tls';
-import 'reflect-metadata';
-import * as x509 from '@peculiar/x509';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { PemPair } from '../../../src/api/certificates/keyPair.js';
 import { readBody } from '../../../src/client/answer.js';
 import { openHttps } from '../../../src/client/httpTransport.js';
+import { makeTestPki, type TestPki } from '../../support/testPki.js';
 import { until } from '../../support/until.js';
-
-const ALGORITHM = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' };
-
-/** A certificate that is its own authority, for the server and for the client alike. */
-async function selfSigned(name: string) {
-  const crypto = webcrypto as typeof globalThis.crypto;
-  const keys = (await crypto.subtle.generateKey(ALGORITHM, true, [
-    'sign',
-    'verify',
-  ])) as webcrypto.CryptoKeyPair;
-  const certificate = await x509.X509CertificateGenerator.createSelfSigned(
-    {
-      name: `CN=${name}`,
-      keys,
-      signingAlgorithm: ALGORITHM,
-      extensions: [
-        new x509.BasicConstraintsExtension(true),
-        new x509.SubjectAlternativeNameExtension([{ type: 'ip', value: '127.0.0.1' }]),
-      ],
-    },
-    crypto,
-  );
-  const key = x509.PemConverter.encode(
-    await crypto.subtle.exportKey('pkcs8', keys.privateKey),
-    'PRIVATE KEY',
-  );
-  return { cert: certificate.toString('pem'), key };
-}
 
 const CROWD = 100;
 
@@ -50,14 +21,21 @@ describe('the HTTPS transport', () => {
   let server: https.Server;
   let address: string;
   let folder: string;
-  let authority: { cert: string; key: string };
-  let person: { cert: string; key: string };
+  let pki: TestPki;
+  let people: TestPki;
+  let person: PemPair;
 
   beforeAll(async () => {
     folder = await mkdtemp(path.join(tmpdir(), 'transport-'));
-    authority = await selfSigned('server');
-    person = await selfSigned('jane');
-    const options = { ...authority, ca: person.cert, requestCert: true, rejectUnauthorized: false };
+    pki = await makeTestPki();
+    people = await makeTestPki();
+    person = await people.client('jane');
+    const options = {
+      ...(await pki.server()),
+      ca: people.ca,
+      requestCert: true,
+      rejectUnauthorized: false,
+    };
     server = https.createServer(options, (request, response) => {
       const { CN } = (request.socket as TLSSocket).getPeerCertificate().subject ?? {};
       if (request.url === '/hang') return;
@@ -79,7 +57,7 @@ describe('the HTTPS transport', () => {
   });
 
   const ask = async (options: Partial<Parameters<typeof openHttps>[0]>, target = '/x?y=1') => {
-    const transport = openHttps({ server: address, ca: authority.cert, ...options });
+    const transport = openHttps({ server: address, ca: pki.ca, ...options });
     try {
       const response = await transport.request({ method: 'GET', path: target });
       return { ...response, body: JSON.parse(String(await readBody(response))) };
@@ -103,9 +81,9 @@ describe('the HTTPS transport', () => {
   });
 
   test('does not talk to a server it cannot trust, unless told to', async () => {
-    const { cert } = person;
-    await expect(ask({ ca: cert })).rejects.toThrow(`cannot reach the apiserver at ${address}: `);
-    expect((await ask({ ca: cert, insecureSkipTlsVerify: true })).status).toBe(200);
+    const { ca } = people;
+    await expect(ask({ ca })).rejects.toThrow(`cannot reach the apiserver at ${address}: `);
+    expect((await ask({ ca, insecureSkipTlsVerify: true })).status).toBe(200);
   });
 
   test('says that nobody listens', async () => {
@@ -124,7 +102,7 @@ describe('the HTTPS transport', () => {
   });
 
   test('keeps some connections after a burst, and closes the rest', async () => {
-    const transport = openHttps({ server: address, ca: authority.cert });
+    const transport = openHttps({ server: address, ca: pki.ca });
     const open = () => new Promise<number>((resolve) => server.getConnections((_, count) => resolve(count)));
     const answers = Array.from({ length: CROWD }, async () =>
       readBody(await transport.request({ method: 'GET', path: '/together' })),
@@ -137,7 +115,7 @@ describe('the HTTPS transport', () => {
   });
 
   test('an aborted signal ends a request that waits', async () => {
-    const transport = openHttps({ server: address, ca: authority.cert });
+    const transport = openHttps({ server: address, ca: pki.ca });
     const stop = new AbortController();
     const waiting = transport.request({ method: 'GET', path: '/hang', signal: stop.signal });
     setTimeout(() => stop.abort(), 20);

@@ -1,10 +1,11 @@
 import { get, request } from 'node:https';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { PemPair } from '../../../src/api/certificates/keyPair.js';
 import type { Listening } from '../../../src/client/listen.js';
 import { buildImage } from '../../../src/cluster/images/image.js';
 import { answer, parseRange } from '../../../src/cluster/registry/answer.js';
 import { openRegistry } from '../../../src/cluster/registry/server.js';
-import { makeCertificate } from '../../support/testCertificate.js';
+import { makeTestPki, type TestPki } from '../../support/testPki.js';
 
 const image = buildImage({
   name: 'tools/busybox',
@@ -86,9 +87,12 @@ describe('the registry', () => {
 
 describe('the registry over HTTPS', () => {
   let registry: Listening;
-  let tls: { cert: string; key: string };
+  let pki: TestPki;
+  let tls: PemPair;
   beforeAll(async () => {
-    tls = await makeCertificate();
+    pki = await makeTestPki();
+    const { cert, key } = await pki.server();
+    tls = { cert: `${cert}${pki.ca}`, key };
     registry = await openRegistry({ images: [image], tls, host: '127.0.0.1', port: 0 });
   });
   afterAll(() => registry.close());
@@ -97,7 +101,7 @@ describe('the registry over HTTPS', () => {
     new Promise<{ status: number | undefined; length: string | undefined; body: Buffer }>(
       (resolve, reject) => {
         const url = `https://127.0.0.1:${registry.port}${path}`;
-        const call = request(url, { method, ca: tls.cert, agent: false }, async (response) => {
+        const call = request(url, { method, ca: pki.ca, agent: false }, async (response) => {
           const chunks: Buffer[] = [];
           for await (const chunk of response) chunks.push(chunk as Buffer);
           const { statusCode: status, headers } = response;

@@ -6,10 +6,10 @@ import { expect, test } from 'vitest';
 import { openHttps } from '../../../src/client/httpTransport.js';
 import { covers, rotationDeadline } from '../../../src/kubelet/certificates/certificateManager.js';
 import { makeRotatingTransport } from '../../../src/kubelet/certificates/rotatingTransport.js';
-import { makeAuthority } from '../../support/pki.js';
+import { makeTestPki } from '../../support/testPki.js';
 
 test('a certificate is due between 70 and 90 percent of its life', async () => {
-  const { cert } = await (await makeAuthority()).server();
+  const { cert } = await (await makeTestPki()).server();
   const earliest = rotationDeadline(cert, 0);
   const latest = rotationDeadline(cert, 1);
   // Of 61 minutes, one of which is over when it is made.
@@ -23,13 +23,13 @@ test.each([
   [['node-1'], false],
   [[], true],
 ])('a certificate of localhost covers %j: %s', async (hosts, expected) => {
-  expect(covers((await (await makeAuthority()).server()).cert, hosts)).toBe(expected);
+  expect(covers((await (await makeTestPki()).server()).cert, hosts)).toBe(expected);
 });
 
 test('after an exchange every request shows the new certificate, and a body under way ends', async () => {
-  const ca = await makeAuthority();
+  const pki = await makeTestPki();
   const server = https.createServer(
-    { ...(await ca.server()), ca: ca.cert, requestCert: true },
+    { ...(await pki.server()), ca: pki.ca, requestCert: true },
     (request, response) => {
       const name = (request.socket as TLSSocket).getPeerCertificate().subject.CN;
       if (request.url === '/watch') response.writeHead(200).write(name);
@@ -38,7 +38,7 @@ test('after an exchange every request shows the new certificate, and a body unde
   );
   await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
   const url = `https://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  const as = async (user: string) => openHttps({ server: url, ca: ca.cert, ...(await ca.client(user)) });
+  const as = async (user: string) => openHttps({ server: url, ca: pki.ca, ...(await pki.client(user)) });
   const transport = makeRotatingTransport(await as('old'));
   const ask = async (path: string) => (await transport.request({ method: 'GET', path })).body;
   const textOf = async (body: AsyncIterable<Uint8Array>) => {

@@ -9,6 +9,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import tls from 'node:tls';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { PemPair } from '../../../../src/api/certificates/keyPair.js';
 import { silentLog } from '../../../../src/api/log.js';
 import { CriError } from '../../../../src/cri/error.js';
 import type { Container, ExecRequest, RuntimeService } from '../../../../src/cri/runtime.js';
@@ -16,7 +17,7 @@ import { openHealthz } from '../../../../src/kubelet/server/healthz.js';
 import { openReadOnly } from '../../../../src/kubelet/server/readOnly.js';
 import { type KubeletServer, openKubeletServer } from '../../../../src/kubelet/server/server.js';
 import { podWith } from '../../../support/kubelet/podparts.js';
-import { makeAuthority, type PemPair, type TestAuthority } from '../../../support/pki.js';
+import { makeTestPki, type TestPki } from '../../../support/testPki.js';
 
 const LOG = '2026-01-01T00:00:01Z stdout F hello\n2026-01-01T00:00:02Z stdout F world\n';
 const pod = podWith(
@@ -25,7 +26,7 @@ const pod = podWith(
 );
 const { uid } = pod.metadata;
 
-let ca: TestAuthority;
+let pki: TestPki;
 let server: KubeletServer;
 let streaming: http.Server;
 let admin: PemPair;
@@ -91,16 +92,16 @@ function fakeRuntime(base: string): RuntimeService {
 beforeAll(async () => {
   dir = await mkdtemp(path.join(tmpdir(), 'trellis-server-'));
   await writeFile(path.join(dir, '0.log'), LOG);
-  ca = await makeAuthority();
-  admin = await ca.client('admin', ['system:masters', 'ops']);
-  guest = await ca.client('guest');
-  stranger = await (await makeAuthority('other-ca')).client('admin', ['system:masters']);
+  pki = await makeTestPki();
+  admin = await pki.client('admin', 'system:masters', 'ops');
+  guest = await pki.client('guest');
+  stranger = await (await makeTestPki()).client('admin', 'system:masters');
   streaming = streamingServer();
   await new Promise<void>((done) => streaming.listen(0, '127.0.0.1', done));
   server = await openKubeletServer({
     address: '127.0.0.1',
     port: 0,
-    tls: { ...(await ca.server()), clientCa: ca.cert },
+    tls: { ...(await pki.server()), clientCa: pki.ca },
     access: {
       authenticate: async ({ certificate, bearer }) =>
         certificate ?? (bearer === 'good' ? { user: 'robot', groups: ['system:masters'] } : undefined),
@@ -129,7 +130,7 @@ afterAll(async () => {
 
 function get(url: string, who: Partial<PemPair> = admin, options: https.RequestOptions = {}) {
   return new Promise<{ status: number; body: string }>((resolve, reject) => {
-    const where = { host: '127.0.0.1', port: server.port, path: url, ca: ca.cert, agent: false as const };
+    const where = { host: '127.0.0.1', port: server.port, path: url, ca: pki.ca, agent: false as const };
     const request = https.request({ ...where, ...who, ...options }, (response) => {
       let body = '';
       response.setEncoding('utf8');
@@ -145,7 +146,7 @@ function get(url: string, who: Partial<PemPair> = admin, options: https.RequestO
 
 /** A connection after `POST url` with an upgrade. */
 async function stream(url: string, who: Partial<PemPair> = admin) {
-  const socket = tls.connect({ host: '127.0.0.1', port: server.port, ca: ca.cert, ...who });
+  const socket = tls.connect({ host: '127.0.0.1', port: server.port, ca: pki.ca, ...who });
   let seen = '';
   socket.setEncoding('utf8');
   socket.on('data', (piece) => {

@@ -9,7 +9,7 @@ import {
   type KubeletServerOptions,
   openKubeletServer,
 } from '../../../../src/kubelet/server/server.js';
-import { makeAuthority } from '../../../support/pki.js';
+import { makeTestPki } from '../../../support/testPki.js';
 
 let server: KubeletServer | undefined;
 afterEach(async () => {
@@ -17,13 +17,13 @@ afterEach(async () => {
 });
 
 async function open(more: Partial<KubeletServerOptions>) {
-  const ca = await makeAuthority();
+  const pki = await makeTestPki();
   server = await openKubeletServer({
     address: '127.0.0.1',
     port: 0,
     log: silentLog,
     checkpointsDir: '/nowhere',
-    tls: { ...(await ca.server()), clientCa: ca.cert },
+    tls: { ...(await pki.server()), clientCa: pki.ca },
     access: { authenticate: async () => ({ user: 'u', groups: [] }), authorize: async () => true },
     runtime: {} as RuntimeService,
     pods: { list: () => [], get: () => undefined },
@@ -32,7 +32,7 @@ async function open(more: Partial<KubeletServerOptions>) {
   const { port } = server;
   return (path: string, options: https.RequestOptions = {}) =>
     new Promise<string>((resolve) => {
-      const where = { host: '127.0.0.1', port, path, ca: ca.cert, agent: false as const };
+      const where = { host: '127.0.0.1', port, path, ca: pki.ca, agent: false as const };
       const told = ({ statusCode = 0, socket }: http.IncomingMessage) => {
         const { name } = (socket as import('node:tls').TLSSocket).getCipher();
         resolve(`${statusCode} ${name}`);

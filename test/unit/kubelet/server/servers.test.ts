@@ -9,11 +9,11 @@ import type { RuntimeService } from '../../../../src/cri/runtime.js';
 import { completeConfig, type KubeletConfig } from '../../../../src/kubelet/config.js';
 import { type KubeletServers, openKubeletServers } from '../../../../src/kubelet/server/servers.js';
 import type { RunningKubelet } from '../../../../src/kubelet/surroundings.js';
-import { makeAuthority, type TestAuthority } from '../../../support/pki.js';
+import { makeTestPki, type TestPki } from '../../../support/testPki.js';
 
-let ca: TestAuthority;
+let pki: TestPki;
 beforeAll(async () => {
-  ca = await makeAuthority();
+  pki = await makeTestPki();
 });
 
 async function freePorts(count: number): Promise<number[]> {
@@ -33,7 +33,7 @@ async function open(config: Partial<KubeletConfig>): Promise<KubeletServers> {
     unhealthy: () => undefined,
   };
   return openKubeletServers(kubelet, {
-    tls: { ...(await ca.server()), clientCa: ca.cert },
+    tls: { ...(await pki.server()), clientCa: pki.ca },
     access: {
       authenticate: async () => ({ user: 'admin', groups: [] }),
       authorize: async () => true,
