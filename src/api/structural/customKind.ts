@@ -172,7 +172,8 @@ function kindOf(maker: Maker, version: Version): KindDefinition {
     mayTakeLong: true,
     defaults: (draft) => fillIn(draft, own.schema),
     prepareForCreate: (draft) => {
-      if (hasStatus) delete (draft as Members)['status'];
+      if (!hasStatus) return;
+      delete (draft as Members)['status'];
       fillIn(draft, own.schema);
     },
     prepareForUpdate: (draft) => {

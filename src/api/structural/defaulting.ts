@@ -34,9 +34,12 @@ class Filling {
       if (!Object.hasOwn(members, name) || isWrongNull(members[name], property))
         this.#fill(property, (filled) => setOwn(members, name, filled));
     for (const name of Object.keys(members)) {
+      const value = members[name];
+      // Numbers and texts have nothing in them to fill.
+      if (typeof value !== 'object') continue;
       const property = schema.properties.get(name) ?? schema.additional ?? undefined;
       if (property === undefined) continue;
-      if (isWrongNull(members[name], property)) {
+      if (isWrongNull(value, property)) {
         if (property.default === undefined) delete members[name];
         else this.#fill(property, (filled) => setOwn(members, name, filled));
       }
@@ -48,6 +51,7 @@ class Filling {
   #items(items: unknown[], schema: Structural | undefined): void {
     if (schema === undefined) return;
     for (const [index, item] of items.entries()) {
+      if (typeof item !== 'object') continue;
       if (isWrongNull(item, schema) && schema.default !== undefined)
         this.#fill(schema, (filled) => {
           items[index] = filled;

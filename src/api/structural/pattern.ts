@@ -5,21 +5,17 @@ import { RE2JS, RE2JSException } from 're2js';
 import { spendWork } from '../workLimit.js';
 import { programSize } from './patternSize.js';
 
-interface Pattern {
-  /** True when some part of the text matches. */
-  test(text: string): boolean;
-}
-
 interface Known {
   readonly compiled: RE2JS;
   readonly size: number;
 }
 
-/** Definitions share their patterns: names, versions, durations. The least recently used go first. */
-const known = new Map<string, Known>();
-let knownSize = 0;
-/** Steps of automata, each some 200 bytes. */
-const MOST_KNOWN = 150_000;
+/** Definitions share their patterns: names, versions, durations. Those that nobody asks for while `recent` fills go. */
+let recent = new Map<string, Known>();
+let older = new Map<string, Known>();
+let recentSize = 0;
+/** Steps of automata in each of the two, each step some 200 bytes. */
+const MOST_RECENT = 75_000;
 /** Repeats are multiplied out when an expression is compiled. */
 const MOST_CHARACTERS = 10_000;
 /** Units of work: to compile a step, and to follow one for a character at worst. */
@@ -32,9 +28,15 @@ const USUAL = 0.2;
 export class PatternError extends Error {}
 
 /** Throws PatternError. */
-export function compilePattern(source: string): Pattern {
+export function requirePattern(source: string): void {
   knownPattern(source);
-  return { test: (text) => searchFor(source, text).find() };
+}
+
+/** Whether some part of the text matches. Throws PatternError. */
+export function matchesPattern(source: string, text: string): boolean {
+  const { compiled, size } = knownPattern(source);
+  spendSearch(text.length, size);
+  return compiled.matcher(text).find();
 }
 
 export interface Search {
@@ -51,8 +53,7 @@ export function searchFor(source: string, text: string): Search {
   let at = 0;
   return {
     find() {
-      const left = text.length - at;
-      spendWork(left * USUAL + 1, left * size * FOLLOW);
+      spendSearch(text.length - at, size);
       const found = matcher.find();
       if (found) at = matcher.end();
       return found;
@@ -61,26 +62,28 @@ export function searchFor(source: string, text: string): Search {
   };
 }
 
+const spendSearch = (length: number, size: number) => spendWork(length * USUAL + 1, length * size * FOLLOW);
+
 function knownPattern(source: string): Known {
-  const held = known.get(source);
-  if (held !== undefined) {
-    known.delete(source);
-    known.set(source, held);
-    return held;
+  const held = recent.get(source);
+  if (held !== undefined) return held;
+  const known = older.get(source) ?? make(source);
+  recent.set(source, known);
+  recentSize += known.size;
+  if (recentSize > MOST_RECENT) {
+    older = recent;
+    recent = new Map();
+    recentSize = 0;
   }
+  return known;
+}
+
+function make(source: string): Known {
   if (source.length > MOST_CHARACTERS)
     throw new PatternError(`it has more than ${MOST_CHARACTERS} characters`);
   const size = programSize(source);
   spendWork(size * COMPILE);
-  const made = { compiled: compile(source), size };
-  known.set(source, made);
-  knownSize += size;
-  for (const [oldest, { size: freed }] of known) {
-    if (knownSize <= MOST_KNOWN || oldest === source) break;
-    known.delete(oldest);
-    knownSize -= freed;
-  }
-  return made;
+  return { compiled: compile(source), size };
 }
 
 function compile(source: string): RE2JS {

@@ -2,6 +2,7 @@
 // Guarantees: the result shares nothing with the input; pruning twice is pruning once; apiVersion, kind and metadata of a
 // resource, and of one that is embedded, are left alone.
 import { copyJson, type Members, setOwn } from '../ownKeys.js';
+import { pathText, type Step } from './path.js';
 import type { Structural } from './schema.js';
 
 const META = new Set(['apiVersion', 'kind', 'metadata']);
@@ -15,7 +16,7 @@ interface Unknown {
 
 /** `schema` is that of a whole resource. */
 export function prunedResource(resource: Members, schema: Structural, unknown: Unknown): Members {
-  const pruning = { path: [] as string[], unknown };
+  const pruning = { path: [], unknown };
   return prunedMembers(resource, { ...schema, isEmbedded: true }, pruning);
 }
 
@@ -24,8 +25,7 @@ export function pruned(value: unknown, schema: Structural | undefined, unknown: 
 }
 
 interface Pruning {
-  /** Where it stands; joined only for what is left out. */
-  readonly path: string[];
+  readonly path: Step[];
   readonly unknown: Unknown;
 }
 
@@ -36,7 +36,7 @@ function prunedValue(value: unknown, schema: Structural | undefined, pruning: Pr
   const items = schema?.items;
   if (items === undefined && schema?.keepsUnknown === true) return copyJson(value);
   const itemSchema = schema?.keepsUnknown === true && items !== undefined ? kept(items) : items;
-  return value.map((item: unknown, index) => at(pruning, `[${index}]`, item, itemSchema));
+  return value.map((item: unknown, index) => at(pruning, index, item, itemSchema));
 }
 
 /** Inside a list that keeps unknown fields, so do its items. */
@@ -50,9 +50,9 @@ function prunedMembers(members: Members, schema: Structural | undefined, pruning
     if (schema?.isEmbedded === true && META.has(name)) setOwn(result, name, copyJson(value));
     else {
       const property = schema?.properties.get(name);
-      if (property !== undefined) setOwn(result, name, at(pruning, `.${name}`, value, property));
+      if (property !== undefined) setOwn(result, name, at(pruning, name, value, property));
       else if (schema?.additional !== undefined)
-        setOwn(result, name, at(pruning, `.${name}`, value, schema.additional ?? undefined));
+        setOwn(result, name, at(pruning, name, value, schema.additional ?? undefined));
       else if (schema?.keepsUnknown === true) setOwn(result, name, copyJson(value));
       else note(pruning, name);
     }
@@ -60,7 +60,7 @@ function prunedMembers(members: Members, schema: Structural | undefined, pruning
   return result;
 }
 
-function at(pruning: Pruning, step: string, value: unknown, schema: Structural | undefined): unknown {
+function at(pruning: Pruning, step: Step, value: unknown, schema: Structural | undefined): unknown {
   if (typeof value !== 'object' || value === null) return value;
   pruning.path.push(step);
   const result = prunedValue(value, schema, pruning);
@@ -69,5 +69,5 @@ function at(pruning: Pruning, step: string, value: unknown, schema: Structural |
 }
 
 function note({ path, unknown }: Pruning, name: string): void {
-  if (unknown.paths.length < MOST_UNKNOWN) unknown.paths.push(`${path.join('')}.${name}`.replace(/^\./, ''));
+  if (unknown.paths.length < MOST_UNKNOWN) unknown.paths.push(pathText([...path, name]));
 }

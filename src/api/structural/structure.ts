@@ -3,7 +3,7 @@
 import { type Cause, forbiddenField, invalidValue, required } from '../causes.js';
 import { getOwn, sameJson } from '../ownKeys.js';
 import { spendWork } from '../workLimit.js';
-import { compilePattern, PatternError } from './pattern.js';
+import { PatternError, requirePattern } from './pattern.js';
 import { itemSchema, type JsonSchema, propertiesOf, subSchema } from './schema.js';
 
 /** Of one schema, without those below it. */
@@ -134,7 +134,7 @@ function valueFaults(schema: JsonSchema, path: string, skipped: 'anyOf' | 'allOf
   const { pattern = '' } = schema;
   if (pattern === '') return causes;
   try {
-    compilePattern(pattern);
+    requirePattern(pattern);
   } catch (error) {
     if (!(error instanceof PatternError)) throw error;
     const why = `must be a valid regular expression, but isn't: ${error.message}`;

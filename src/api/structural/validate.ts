@@ -15,7 +15,8 @@ import { getOwn, isMembers, type Members, sameJson } from '../ownKeys.js';
 import { spendWork } from '../workLimit.js';
 import { formatCheck } from './formats.js';
 import { sortedJson } from './listKeys.js';
-import { compilePattern } from './pattern.js';
+import { pathText, type Step } from './path.js';
+import { matchesPattern } from './pattern.js';
 import { itemSchema, type JsonSchema, subSchema } from './schema.js';
 
 /** A schema made ready to be held against values. */
@@ -43,7 +44,7 @@ const NOTHING = Symbol('no old value');
 type Fault = () => Cause;
 
 interface Run {
-  readonly path: string[];
+  readonly path: Step[];
   found: Fault[];
   /** True when a member of the value that is checked has been found to be another than before: so is the value. */
   differs: boolean;
@@ -76,7 +77,11 @@ class Node {
   readonly keys: readonly string[] | undefined;
   readonly isAtomicMap: boolean;
   readonly hasJunctors: boolean;
-  readonly #properties = new Map<string, Node | undefined>();
+  readonly #properties = new Map<string, Node>();
+  readonly #additionalSchema: JsonSchema | undefined;
+  readonly #itemSchema: JsonSchema | undefined;
+  #additional: Node | undefined;
+  #items: Node | undefined;
   #allowed: ReadonlySet<string> | undefined;
 
   constructor(readonly schema: JsonSchema) {
@@ -89,6 +94,8 @@ class Node {
     this.format = format;
     this.isFormat = isText && !isEither ? formatCheck(format) : undefined;
     this.pattern = pattern;
+    this.#additionalSchema = subSchema(schema.additionalProperties);
+    this.#itemSchema = itemSchema(schema);
     this.hasProperties = Object.keys(schema.properties ?? {}).length > 0;
     this.isClosed = schema.additionalProperties === false;
     this.keys = isKeyed ? schema['x-kubernetes-list-map-keys'] : undefined;
@@ -98,18 +105,23 @@ class Node {
   }
 
   property(name: string): Node | undefined {
+    const known = this.#properties.get(name);
+    if (known !== undefined) return known;
     const { properties } = this.schema;
     if (properties === undefined || !Object.hasOwn(properties, name)) return undefined;
-    if (!this.#properties.has(name)) this.#properties.set(name, partOf(properties[name]));
-    return this.#properties.get(name);
+    const node = partOf(properties[name]);
+    if (node !== undefined) this.#properties.set(name, node);
+    return node;
   }
 
   get additional(): Node | undefined {
-    return partOf(subSchema(this.schema.additionalProperties));
+    this.#additional ??= partOf(this.#additionalSchema);
+    return this.#additional;
   }
 
   get items(): Node | undefined {
-    return partOf(itemSchema(this.schema));
+    this.#items ??= partOf(this.#itemSchema);
+    return this.#items;
   }
 
   get allowed(): ReadonlySet<string> | undefined {
@@ -152,7 +164,7 @@ function tell(run: Run, fault: Fault): void {
   if (run.found.length < MAX_CAUSES) run.found.push(fault);
 }
 
-const pathOf = ({ path }: Run): string => path.join('').replace(/^\./, '');
+const pathOf = ({ path }: Run): string => pathText(path);
 
 function typeOf(value: unknown): string {
   if (value === null) return 'null';
@@ -183,7 +195,7 @@ function checkText(node: Node, text: string, run: Run): void {
     if (minLength !== undefined && runes(text) < minLength)
       fault(run, text, `should be at least ${minLength} chars long`);
   }
-  if (node.pattern !== '' && !compilePattern(node.pattern).test(text))
+  if (node.pattern !== '' && !matchesPattern(node.pattern, text))
     fault(run, text, `should match '${node.pattern}'`);
   if (node.isFormat !== undefined && !node.isFormat(text)) {
     const path = pathOf(run);
@@ -247,11 +259,13 @@ function checkItems(node: Node, items: readonly unknown[], old: unknown, run: Ru
   const inner = node.items;
   if (inner !== undefined) {
     const before = oldItems(node, old);
-    for (const [index, item] of items.entries()) {
-      run.path.push(`[${index}]`);
-      fitting += check(inner, item, before(item), run);
+    const { path } = run;
+    for (let index = 0; index < items.length; index += 1) {
+      const item = items[index];
+      path.push(index);
+      fitting += check(inner, item, before === undefined ? NOTHING : before(item), run);
       run.differs = false;
-      run.path.pop();
+      path.pop();
     }
   }
   if (minItems !== undefined && items.length < minItems)
@@ -261,8 +275,8 @@ function checkItems(node: Node, items: readonly unknown[], old: unknown, run: Ru
 }
 
 /** Items are the same ones as before only where they have keys. */
-function oldItems({ keys }: Node, old: unknown): (item: unknown) => unknown {
-  if (keys === undefined || !Array.isArray(old)) return () => NOTHING;
+function oldItems({ keys }: Node, old: unknown): ((item: unknown) => unknown) | undefined {
+  if (keys === undefined || !Array.isArray(old)) return undefined;
   const keyOf = (item: unknown) =>
     sortedJson(isMembers(item) ? keys.map((key) => getOwn(item, key) ?? null) : item);
   let held: Map<string, unknown> | undefined;
@@ -291,7 +305,7 @@ function checkMembers(node: Node, members: Members, old: unknown, run: Run): num
         if (isClosed) closed(run, name);
         continue;
       }
-      run.path.push(`.${name}`);
+      run.path.push(name);
       const was = before !== undefined && Object.hasOwn(before, name) ? before[name] : NOTHING;
       fitting += check(part, members[name], was, run);
       run.path.pop();

@@ -162,9 +162,9 @@ export function decodeAs(
 }
 
 /** What is said of the members that a body names twice, unless nobody wants to know. */
-export function duplicatesIn({ query }: Call, { json, duplicates = [] }: ReadBody): readonly string[] {
+export function duplicatesIn({ query }: Call, { data, json, duplicates = [] }: ReadBody): readonly string[] {
   if (fieldValidation(query) === 'Ignore') return [];
-  return json === undefined ? duplicates : duplicateFields(json).map(duplicateFieldWarning);
+  return json === undefined ? duplicates : duplicateFields(json, data).map(duplicateFieldWarning);
 }
 
 /** A body that is not one of the kinds: DeleteOptions, Binding, Scale. */

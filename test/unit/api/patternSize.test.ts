@@ -1,6 +1,6 @@
 import { RE2JS } from 're2js';
 import { expect, test } from 'vitest';
-import { compilePattern, PatternError } from '../../../src/api/structural/pattern.js';
+import { matchesPattern, PatternError, requirePattern } from '../../../src/api/structural/pattern.js';
 import { programSize } from '../../../src/api/structural/patternSize.js';
 import { TooMuchWork, withinLimit } from '../../../src/api/workLimit.js';
 
@@ -36,24 +36,29 @@ test('repeats of repeats do not make the number overflow', () => {
 const limit = { units: 200_000, ms: 1e9, now: () => 0 };
 
 test('an expression that is large is not compiled within a limit of work, and is without one', () => {
-  expect(() => withinLimit(limit, () => compilePattern('(d|e|f){0,900}'))).toThrow(TooMuchWork);
-  expect(compilePattern('(d|e|f){0,900}').test('d')).toBe(true);
+  expect(() => withinLimit(limit, () => requirePattern('(d|e|f){0,900}'))).toThrow(TooMuchWork);
+  expect(matchesPattern('(d|e|f){0,900}', 'd')).toBe(true);
 });
 
 test('a text that would take long at worst is not matched within a limit of work', () => {
-  const pattern = compilePattern('^[a-z]([-a-z0-9]*[a-z0-9])?$');
-  expect(withinLimit(limit, () => pattern.test('abc'))).toBe(true);
-  expect(() => withinLimit(limit, () => pattern.test('a'.repeat(1_000_000)))).toThrow(TooMuchWork);
-  expect(pattern.test('a'.repeat(1_000_000))).toBe(true);
+  const matches = (text: string) => matchesPattern('^[a-z]([-a-z0-9]*[a-z0-9])?$', text);
+  expect(withinLimit(limit, () => matches('abc'))).toBe(true);
+  expect(() => withinLimit(limit, () => matches('a'.repeat(1_000_000)))).toThrow(TooMuchWork);
+  expect(matches('a'.repeat(1_000_000))).toBe(true);
 });
 
 test('what stays compiled is bounded by its size, and what went is compiled again', () => {
-  const first = compilePattern('first{500}');
-  for (let index = 0; index < 60; index += 1) compilePattern(`(x|y){1000}${index}`);
-  expect(first.test(`firs${'t'.repeat(500)}`)).toBe(true);
+  // Enough to look for it, but not to compile it.
+  const looking = { ...limit, units: 10_000 };
+  const search = () => withinLimit(looking, () => matchesPattern('first{500}', 'first'));
+  requirePattern('first{500}');
+  expect(search()).toBe(false);
+  for (let index = 0; index < 60; index += 1) requirePattern(`(x|y){1000}${index}`);
+  expect(search).toThrow(TooMuchWork);
+  expect(matchesPattern('first{500}', `firs${'t'.repeat(500)}`)).toBe(true);
 });
 
 test('an expression that is none is said to be wrong', () => {
-  expect(() => compilePattern('(')).toThrow(PatternError);
-  expect(() => compilePattern('a'.repeat(10_001))).toThrow('more than 10000 characters');
+  expect(() => requirePattern('(')).toThrow(PatternError);
+  expect(() => requirePattern('a'.repeat(10_001))).toThrow('more than 10000 characters');
 });

@@ -4,7 +4,7 @@ import { fillDefaults } from '../../../src/api/structural/defaulting.js';
 import { parseJsonPath } from '../../../src/api/structural/jsonPath.js';
 import { checkListKeys } from '../../../src/api/structural/listKeys.js';
 import { checkOpenApiSchema } from '../../../src/api/structural/openApiSchema.js';
-import { compilePattern } from '../../../src/api/structural/pattern.js';
+import { matchesPattern, requirePattern } from '../../../src/api/structural/pattern.js';
 import { prunedResource } from '../../../src/api/structural/prune.js';
 import { type JsonSchema, structural } from '../../../src/api/structural/schema.js';
 import { checkStructural } from '../../../src/api/structural/structure.js';
@@ -151,8 +151,8 @@ describe('values', () => {
   });
 
   test('an expression that would take a backtracking engine for ever is matched in linear time', () => {
-    expect(compilePattern('^(a+)+$').test(`${'a'.repeat(50_000)}!`)).toBe(false);
-    expect(() => compilePattern('(?=x)')).toThrow();
+    expect(matchesPattern('^(a+)+$', `${'a'.repeat(50_000)}!`)).toBe(false);
+    expect(() => requirePattern('(?=x)')).toThrow();
   });
 });
 
