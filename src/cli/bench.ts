@@ -29,22 +29,24 @@ export function benchCommand(terminal: Terminal): Command {
   const proxy = new Command('proxy')
     .summary('compare the proxy modes')
     .description(
-      'Compares the proxy modes: how fast they are programmed, and what a connection costs. Needs root.',
+      'Compares the proxy modes: how fast rules are written, and what a connection costs. Needs root.',
     )
-    .addOption(new Option('--where <place>', 'on which kernel').choices(['all', 'host', 'vm']).default('all'))
+    .addOption(
+      new Option('--where <place>', 'which kernel to use').choices(['all', 'host', 'vm']).default('all'),
+    )
     .option(
       '--sizes <numbers>',
-      'how many services, such as 100,1000 (default: up to 44,000, in the machine 10,000)',
+      'numbers of services, such as 100,1000 (default: up to 44,000, in the virtual machine 10,000)',
       numbers,
     )
     .option('--runs <number>', 'runs of every mode at every size (default: 3)', wholeNumber)
-    .option('--no-fail', 'end with 0 also when a goal was missed')
-    .option('--out <directory>', 'where proxy.html and proxy.json go (default: build/bench)')
+    .option('--no-fail', 'exit with 0 even if a goal was missed')
+    .option('--out <directory>', 'directory for proxy.html and proxy.json (default: build/bench)')
     .addHelpText('after', EXPLANATION)
     .action((flags: Flags) => run(flags, terminal));
   return new Command('bench')
-    .summary('measure this machine')
-    .description('Benchmarks of this machine.')
+    .summary('run benchmarks on this machine')
+    .description('Runs benchmarks on this machine.')
     .addCommand(proxy);
 }
 

@@ -7,10 +7,10 @@ import { renderJson, renderTable } from '../doctor/render.js';
 import type { Terminal } from './terminal.js';
 
 const EXPLANATION = `
-Kernel features are asked of the kernel itself, in namespaces that are gone a second later: the host is left as
-it was, though the kernel may load a module it was asked about. "unknown" means that it could not be asked.
+Kernel features are tested in namespaces that are removed a second later. The host does not change, except that the
+kernel may load a module for a test. "unknown" means that a test could not be run.
 
-Exit code: 0 when nothing required is missing, 1 otherwise, 2 for a wrong command line.
+Exit code: 0 if nothing required is missing, 1 otherwise, 2 for a wrong command line.
 
 Examples:
   trellis doctor                   a table for people
@@ -20,9 +20,9 @@ Examples:
 export function doctorCommand(terminal: Terminal): Command {
   return new Command('doctor')
     .summary('show what this machine has and lacks')
-    .description('Shows every kernel feature, tool, control group, limit and setting that Trellis uses.')
+    .description('Checks every kernel feature, tool, control group, limit and setting that Trellis uses.')
     .addOption(
-      new Option('-o, --output <format>', 'how to show it').choices(['table', 'json']).default('table'),
+      new Option('-o, --output <format>', 'output format').choices(['table', 'json']).default('table'),
     )
     .addHelpText('after', EXPLANATION)
     .action(async ({ output }: { output: 'table' | 'json' }) => {

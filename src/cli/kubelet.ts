@@ -23,8 +23,8 @@ const FLAGS_ALONE: Readonly<Record<string, string>> = {
   'hostname-override': 'name of the node (default: the host name in lower case)',
   'node-ip': 'addresses of the node, one per family, separated by a comma',
   'node-labels': 'labels of the node when it registers, as key=value,...',
-  'root-dir': 'where volumes and pod files are (default: /var/lib/kubelet)',
-  'cert-dir': 'where certificates are kept (default: /var/lib/kubelet/pki)',
+  'root-dir': 'directory of volumes and pod files (default: /var/lib/kubelet)',
+  'cert-dir': 'directory of certificates (default: /var/lib/kubelet/pki)',
 };
 
 /** As they were typed; switches as what they come to. */
@@ -41,16 +41,16 @@ export function kubeletCommand(terminal: Terminal): Command {
   const command = new Command('kubelet')
     .summary('run a kubelet alone')
     .description('Runs the pods of one node. Without a kubeconfig: static pods only.')
-    .option('--kubeconfig <file>', 'how to reach the apiserver, and as whom')
+    .option('--kubeconfig <file>', 'API server and credentials')
     .option(
       '--bootstrap-kubeconfig <file>',
-      'used to request the first certificate; --kubeconfig is then written',
+      'used to request the first certificate; the kubelet then writes --kubeconfig',
     )
     .option('--config <file>', 'a KubeletConfiguration (kubelet.config.k8s.io/v1beta1); flags override it')
     .addHelpText('after', EXPLANATION);
   for (const { flag, path, kind } of FIELDS) {
     if (flag === undefined || flag === 'logging-format') continue;
-    const description = path === undefined ? (FLAGS_ALONE[flag] ?? '') : `in the file: ${path}`;
+    const description = path === undefined ? (FLAGS_ALONE[flag] ?? '') : `overrides ${path} of the file`;
     const isSwitch = kind === boolean;
     command.addOption(
       isSwitch ? switchOption(flag, description) : new Option(`--${flag} <value>`, description),
@@ -78,7 +78,7 @@ async function run(terminal: Terminal, flags: OwnFlags & FieldFlags): Promise<vo
     if (bootstrapKubeconfig !== undefined && kubeconfig === undefined)
       throw new KubeletError(
         'InvalidConfig',
-        '--bootstrap-kubeconfig: --kubeconfig must say where to write to',
+        '--bootstrap-kubeconfig also needs --kubeconfig, the file to write',
       );
     const { setOomScoreAdj } = await import('../kernel/oomScore.js');
     await setOomScoreAdj(settings.server.oomScoreAdj, log);

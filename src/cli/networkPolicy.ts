@@ -24,9 +24,9 @@ import type { Terminal } from './terminal.js';
 const TABLE = 'trellis-policy';
 
 const ENGINE_EXAMPLES = `
-It judges the pods of this node by nf_tables, whoever made them: any kubelet, any proxy mode, any network whose pods are
-reached through this machine's routing or bridges (with net.bridge.bridge-nf-call-iptables=1). Its user needs list and watch
-of pods, namespaces, nodes, networkpolicies, customresourcedefinitions and clusternetworkpolicies.
+It enforces policies with nf_tables on the pods of this node, with any kubelet, any proxy mode and any pod network that uses
+this machine's routing or bridges (with net.bridge.bridge-nf-call-iptables=1). Its user needs list and watch of pods,
+namespaces, nodes, networkpolicies, customresourcedefinitions and clusternetworkpolicies.
 
 Examples:
   trellis network-policy --kubeconfig /etc/kubernetes/policy.kubeconfig
@@ -34,16 +34,16 @@ Examples:
 `;
 
 const EXPLAIN_EXAMPLES = `
-An end is pod/NAME, NAMESPACE/NAME or an address; the second may have a port.
+<from> and <to> are pod/NAME, NAMESPACE/NAME or an address; <to> may have a port.
 
 Examples:
   trellis policy explain pod/web pod/db:5432
   trellis policy explain shop/web 10.0.0.7:53 --protocol udp
   trellis policy explain pod/web pod/db:5432 --trace
 
-With --trace a packet is sent out of the first pod, and the kernels of the nodes on its way tell which rules it met. It is the
-first of a connection and nothing more: a TCP SYN that is reset when it is answered, an empty UDP datagram, or an SCTP INIT.
-Its user needs create of nodes/proxy, and the nodes an agent of Trellis.
+With --trace a packet is sent from the first pod, and the kernel of each node on its path reports which rules it hit. It is only
+the first packet of a connection: a TCP SYN (reset if answered), an empty UDP datagram, or an SCTP INIT. The user needs
+create of nodes/proxy, and the nodes must run Trellis' agent.
 `;
 
 interface EngineFlags {
@@ -59,18 +59,16 @@ interface EngineFlags {
 export function networkPolicyCommand(terminal: Terminal): Command {
   return new Command('network-policy')
     .summary('enforce network policies on a node, alone')
-    .description(
-      'Enforces the NetworkPolicies of the API server that the kubeconfig names on the pods of this node.',
-    )
-    .option('--kubeconfig <file>', 'how to reach the API server')
+    .description('Enforces the network policies of a cluster on the pods of this node.')
+    .option('--kubeconfig <file>', 'API server and credentials')
     .option('--hostname-override <name>', 'the name of this node (default: the host name)')
     .option(
       '--metrics-bind-address <address:port>',
-      'serve /metrics over plain HTTP there (default: nowhere)',
+      'address that serves /metrics over plain HTTP (default: none)',
     )
     .option('--log-refused', 'log refused connections with the names of their pods')
-    .option('--cleanup', 'remove the rules and end')
-    .option('-v, --v <level>', 'how much to log', wholeNumber)
+    .option('--cleanup', 'remove the rules and exit')
+    .option('-v, --v <level>', 'log verbosity', wholeNumber)
     .addOption(loggingFormatOption())
     .addHelpText('after', ENGINE_EXAMPLES)
     .action((flags: EngineFlags) => telling(terminal, () => enforce(flags)));
@@ -83,8 +81,7 @@ async function enforce(flags: EngineFlags): Promise<void> {
     const nft = await openNft();
     return removePolicies(nft, TABLE).finally(() => nft.close());
   }
-  if (flags.kubeconfig === undefined)
-    throw new ClientError('CONFIG', 'say how to reach the API server with --kubeconfig');
+  if (flags.kubeconfig === undefined) throw new ClientError('CONFIG', 'no kubeconfig: give --kubeconfig');
   const { hostAndPort } = await import('../proxy/config.js');
   const { metricsBindAddress: at } = flags;
   const asked = at === undefined ? undefined : hostAndPort(at, '--metrics-bind-address');
@@ -112,8 +109,8 @@ async function enforce(flags: EngineFlags): Promise<void> {
   process.exit(process.exitCode ?? 0);
 }
 
-const EXIT_CODES = `Exit code: 0 when it is allowed, 1 when it is refused or cannot be answered; with --trace 2 when the kernel
-does not say the same.
+const EXIT_CODES = `Exit code: 0 if the connection is allowed, 1 if it is refused or there is no answer; with --trace 2 if the kernel
+disagrees.
 `;
 
 interface ExplainFlags extends DataDirOption {
@@ -125,15 +122,17 @@ interface ExplainFlags extends DataDirOption {
 
 export function policyCommand(terminal: Terminal): Command {
   const explaining = withDataDir(new Command('explain'))
-    .argument('<from>', 'who connects', endOf)
-    .argument('<to>', 'whom, with a port', endOf)
+    .argument('<from>', 'the source', endOf)
+    .argument('<to>', 'the destination, with a port', endOf)
     .description('Says whether a connection is allowed, and by which rule of which policy.')
-    .option('--kubeconfig <file>', 'of another cluster than the one of --data-dir')
-    .option('-n, --namespace <name>', 'of pods that are named without one', 'default')
+    .option('--kubeconfig <file>', 'kubeconfig of a cluster other than that of --data-dir')
+    .option('-n, --namespace <name>', 'namespace of pods given without one', 'default')
     .addOption(
-      new Option('--protocol <protocol>', 'of the connection').choices(['tcp', 'udp', 'sctp']).default('tcp'),
+      new Option('--protocol <protocol>', 'protocol of the connection')
+        .choices(['tcp', 'udp', 'sctp'])
+        .default('tcp'),
     )
-    .option('--trace', 'send a packet, and prove it with what the kernel did')
+    .option('--trace', 'also send a packet, and compare with what the kernel does')
     .addHelpText('after', `${EXPLAIN_EXAMPLES}\n${EXIT_CODES}`)
     .action((from: End, to: End, flags: ExplainFlags) =>
       reporting(terminal, () => telling(terminal, () => answer({ from, to, flags }, terminal))),

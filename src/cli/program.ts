@@ -79,7 +79,7 @@ function govern(command: Command, terminal: Terminal, words: string): void {
   command
     .exitOverride()
     .configureHelp({ optionDescription: described })
-    .showHelpAfterError(`Run "${words} --help" for what can be typed.`)
+    .showHelpAfterError(`Run "${words} --help" for usage.`)
     .configureOutput({
       writeOut: (text) => terminal.write(text),
       writeErr: (text) => terminal.writeError(text),

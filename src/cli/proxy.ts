@@ -35,8 +35,7 @@ import type { Terminal } from './terminal.js';
 const TABLE = 'trellis-proxy';
 
 const EXPLANATION = `
-Flags go over the file that --config names, the file over the defaults. The metrics port also tells /proxyMode and
-/configz.
+Flags override the file of --config, which overrides the defaults. The metrics port also serves /proxyMode and /configz.
 
 Examples:
   trellis proxy --kubeconfig /etc/trellis/proxy.kubeconfig --cluster-cidr 10.244.0.0/16
@@ -91,56 +90,65 @@ interface Flags {
 export function proxyCommand(terminal: Terminal): Command {
   const command = new Command('proxy')
     .summary('run the service proxy of a node, alone')
-    .description(
-      'Keeps the rules for Services on this machine, from the API server that the kubeconfig names.',
-    )
-    .option('--kubeconfig <file>', 'how to reach the API server')
+    .description('Programs the rules for Services on this machine, as kube-proxy does.')
+    .option('--kubeconfig <file>', 'API server and credentials')
     .option('--config <file>', 'a KubeProxyConfiguration, version v1alpha1')
     .option('--proxy-mode <mode>', `auto, ${MODE_NAMES.join(', ')} (default: auto)`)
-    .option('--master <url>', 'address of the API server, in place of that of the kubeconfig')
-    .addOption(switchOption('cleanup', 'remove the rules of every mode and end'))
-    .addOption(switchOption('init-only', 'make the kernel settings and end'))
+    .option('--master <url>', 'address of the API server; overrides the kubeconfig')
+    .addOption(switchOption('cleanup', 'remove the rules of every mode and exit'))
+    .addOption(switchOption('init-only', 'set the kernel settings and exit'))
     .option('--hostname-override <name>', 'the name of this node (default: the host name)')
-    .option('--bind-address <address>', 'address of this node, where it is no wildcard (default: 0.0.0.0)')
+    .option('--bind-address <address>', 'address of this node, unless it is a wildcard (default: 0.0.0.0)')
     .addOption(
       switchOption(
         'bind-address-hard-fail',
-        'end when a port of health or metrics cannot be had (default: true)',
+        'exit if a port for health or metrics is not available (default: true)',
       ),
     )
     .option('--healthz-bind-address <address>', 'where /healthz and /livez are (default: 0.0.0.0:10256)')
     .option('--metrics-bind-address <address>', 'where /metrics is (default: 127.0.0.1:10249)')
-    .option('--cluster-cidr <cidrs>', 'addresses of pods, one network of each family')
+    .option('--cluster-cidr <cidrs>', 'addresses of pods, one network per family')
     .option('--detect-local-mode <mode>', 'ClusterCIDR, NodeCIDR, BridgeInterface or InterfaceNamePrefix')
     .option('--pod-bridge-interface <name>', 'the bridge of the pods, for BridgeInterface')
-    .option('--pod-interface-name-prefix <prefix>', 'how devices of pods begin, for InterfaceNamePrefix')
-    .option('--nodeport-addresses <cidrs>', 'networks whose addresses have node ports, or primary')
+    .option(
+      '--pod-interface-name-prefix <prefix>',
+      'prefix of the names of pod devices, for InterfaceNamePrefix',
+    )
+    .option('--nodeport-addresses <cidrs>', 'networks of the addresses that serve node ports, or primary')
     .addOption(switchOption('masquerade-all', 'masquerade all traffic to cluster IPs'))
     .option('--iptables-masquerade-bit <bit>', 'the bit of the packet mark (default: 14)', wholeNumber)
     .addOption(switchOption('iptables-localhost-nodeports', 'node ports on loopback in the iptables mode'))
-    .option('--iptables-sync-period <duration>', 'how often the rules are checked (default: 30s)', durationMs)
     .option(
-      '--iptables-min-sync-period <duration>',
-      'how often they are written at most (default: 1s)',
+      '--iptables-sync-period <duration>',
+      'interval of full checks of the rules (default: 30s)',
       durationMs,
     )
-    .option('--ipvs-sync-period <duration>', 'the same in the ipvs mode', durationMs)
-    .option('--ipvs-min-sync-period <duration>', 'the same in the ipvs mode', durationMs)
+    .option(
+      '--iptables-min-sync-period <duration>',
+      'shortest interval between two syncs (default: 1s)',
+      durationMs,
+    )
+    .option('--ipvs-sync-period <duration>', 'interval of full checks in the ipvs mode', durationMs)
+    .option(
+      '--ipvs-min-sync-period <duration>',
+      'shortest interval between two syncs in the ipvs mode',
+      durationMs,
+    )
     .option('--ipvs-scheduler <name>', 'rr, lc, dh, sh, sed, nq, ... (default: rr)')
-    .option('--ipvs-exclude-cidrs <cidrs>', 'networks whose virtual servers belong to others')
+    .option('--ipvs-exclude-cidrs <cidrs>', 'networks whose virtual servers are left alone')
     .addOption(switchOption('ipvs-strict-arp', 'do not answer ARP for service addresses'))
-    .option('--ipvs-tcp-timeout <duration>', 'how long IPVS remembers an idle TCP connection', durationMs)
-    .option('--ipvs-tcpfin-timeout <duration>', 'the same after its end', durationMs)
-    .option('--ipvs-udp-timeout <duration>', 'the same of UDP packets', durationMs)
+    .option('--ipvs-tcp-timeout <duration>', 'IPVS timeout of idle TCP connections', durationMs)
+    .option('--ipvs-tcpfin-timeout <duration>', 'IPVS timeout of TCP connections after FIN', durationMs)
+    .option('--ipvs-udp-timeout <duration>', 'IPVS timeout of UDP flows', durationMs)
     .option(
       '--conntrack-max-per-core <n>',
-      'tracked connections per core (default: 32768; 0 leaves it)',
+      'limit of tracked connections per core (default: 32768; 0: unchanged)',
       wholeNumber,
     )
-    .option('--conntrack-min <n>', 'tracked connections at least (default: 131072)', wholeNumber)
+    .option('--conntrack-min <n>', 'least limit of tracked connections (default: 131072)', wholeNumber)
     .option(
       '--conntrack-tcp-timeout-established <duration>',
-      'how long an idle TCP connection is tracked (default: 24h; 0 leaves it)',
+      'how long an idle TCP connection is tracked (default: 24h; 0: unchanged)',
       durationMs,
     )
     .option(
@@ -148,20 +156,20 @@ export function proxyCommand(terminal: Terminal): Command {
       'the same in CLOSE_WAIT (default: 1h)',
       durationMs,
     )
-    .addOption(switchOption('conntrack-tcp-be-liberal', 'track packets outside the TCP window too'))
+    .addOption(switchOption('conntrack-tcp-be-liberal', 'track packets outside the TCP window as well'))
     .option(
       '--conntrack-udp-timeout <duration>',
-      'how long a UDP flow without an answer is tracked',
+      'how long a UDP flow without replies is tracked',
       durationMs,
     )
-    .option('--conntrack-udp-timeout-stream <duration>', 'the same for one that was answered', durationMs)
+    .option(
+      '--conntrack-udp-timeout-stream <duration>',
+      'how long a UDP flow with replies is tracked',
+      durationMs,
+    )
     .option('--healthz-port <port>', 'port of /healthz, without --healthz-bind-address', portNumber)
     .option('--metrics-port <port>', 'port of /metrics, without --metrics-bind-address', portNumber)
-    .option(
-      '--oom-score-adj <score>',
-      "what the kernel's killer is told of this process, -1000 to 1000",
-      score,
-    );
+    .option('--oom-score-adj <score>', 'OOM score adjustment of this process, -1000 to 1000', score);
   return withFixedFlags(withComponentFlags(withVersionFlag(command, terminal)), PROXY)
     .addHelpText('after', EXPLANATION)
     .action((flags: Flags) => reporting(terminal, () => run(flags, terminal)));
@@ -174,7 +182,7 @@ async function run(flags: Flags, terminal: Terminal): Promise<void> {
   if (config.kubeconfig === '')
     throw new ProxyError(
       'BAD_CONFIG',
-      'say how to reach the API server with --kubeconfig, or in the file of --config',
+      'no kubeconfig: give --kubeconfig, or clientConnection.kubeconfig in the file of --config',
     );
   const log = makeLog({
     component: 'proxy',

@@ -44,13 +44,19 @@ export function schedulerCommand(terminal: Terminal): Command {
     .description(
       'Runs a scheduler against an apiserver, with the flags and the configuration file of kube-scheduler.',
     )
-    .option('--kubeconfig <file>', 'how to reach the apiserver, and as whom')
-    .option('--master <url>', 'address of the apiserver, in place of that of the kubeconfig')
+    .option('--kubeconfig <file>', 'API server and credentials')
+    .option('--master <url>', 'address of the apiserver; overrides the kubeconfig')
     .option('--config <file>', 'a KubeSchedulerConfiguration (kubescheduler.config.k8s.io/v1)')
     .addOption(switchOption('leader-elect', 'work only while holding the lease (default: true)'))
-    .option('--leader-elect-lease-duration <duration>', 'how long a lease lasts unrenewed (default: 15s)')
-    .option('--leader-elect-renew-deadline <duration>', 'how long to try to renew (default: 10s)')
-    .option('--leader-elect-retry-period <duration>', 'how long between tries (default: 2s)')
+    .option(
+      '--leader-elect-lease-duration <duration>',
+      'how long a lease is valid without renewal (default: 15s)',
+    )
+    .option(
+      '--leader-elect-renew-deadline <duration>',
+      'how long the leader tries to renew it (default: 10s)',
+    )
+    .option('--leader-elect-retry-period <duration>', 'time between attempts (default: 2s)')
     .option('--leader-elect-resource-name <name>', 'name of the lease (default: kube-scheduler)')
     .option('--leader-elect-resource-namespace <namespace>', 'namespace of the lease (default: kube-system)');
   withComponentFlags(withServingFlags(withVersionFlag(command, terminal), COMPONENT));
@@ -120,7 +126,7 @@ export function withFlags(
     if (text === undefined) return otherwise;
     const millis = goDurationMs(text);
     if (millis === undefined || millis <= 0)
-      throw new SchedulerError('CONFIG', `--${flag}: ${JSON.stringify(text)} is no duration such as 15s`);
+      throw new SchedulerError('CONFIG', `--${flag}: ${JSON.stringify(text)} is not a duration such as 15s`);
     return millis;
   };
   return {

@@ -30,13 +30,19 @@ interface ServedName {
 
 export function withServingFlags(command: Command, { port }: ServedName): Command {
   command
-    .option('--bind-address <ip>', 'where health and metrics are served (default: 0.0.0.0)')
-    .option('--secure-port <port>', `on which port, over HTTPS; 0 serves nothing (default: ${port})`)
-    .option('--tls-cert-file <file>', 'certificate to serve with (default: self-signed, for this run)')
+    .option('--bind-address <ip>', 'address that serves health and metrics (default: 0.0.0.0)')
+    .option('--secure-port <port>', `HTTPS port for them; 0 turns them off (default: ${port})`)
+    .option('--tls-cert-file <file>', 'serving certificate (default: self-signed, for this run)')
     .option('--tls-private-key-file <file>', 'the key of --tls-cert-file')
     .option('--client-ca-file <file>', 'CA used to authenticate client certificates')
-    .option('--authentication-kubeconfig <file>', 'as whom to review tokens (default: as in --kubeconfig)')
-    .option('--authorization-kubeconfig <file>', 'as whom to review access (default: as in --kubeconfig)');
+    .option(
+      '--authentication-kubeconfig <file>',
+      'kubeconfig for token reviews (default: that of --kubeconfig)',
+    )
+    .option(
+      '--authorization-kubeconfig <file>',
+      'kubeconfig for access reviews (default: that of --kubeconfig)',
+    );
   for (const option of tlsOptions()) command.addOption(option);
   return command;
 }
@@ -49,10 +55,10 @@ export async function servingOf(flags: ServingFlags, component: ServedName): Pro
   const { securePort = String(component.port) } = flags;
   const port = Number(securePort);
   if (!/^\d+$/.test(securePort) || port > 65_535)
-    throw wrong(`--secure-port: ${JSON.stringify(securePort)} is no port`);
+    throw wrong(`--secure-port: ${JSON.stringify(securePort)} is not a port`);
   if (isIP(host) === 0) throw wrong(`--bind-address: ${JSON.stringify(host)} is no IP address`);
   if ((tlsCertFile === undefined) !== (tlsPrivateKeyFile === undefined))
-    throw wrong('--tls-cert-file and --tls-private-key-file go together');
+    throw wrong('--tls-cert-file and --tls-private-key-file must be given together');
   if (port === 0) return undefined;
   const pair =
     tlsCertFile === undefined || tlsPrivateKeyFile === undefined

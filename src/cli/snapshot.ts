@@ -23,20 +23,20 @@ export function snapshotCommand(terminal: Terminal): Command {
   const save = withPlace(new Command('save'))
     .argument('<file>', 'the snapshot to write')
     .summary('write the state of a cluster to a file')
-    .option('--force', 'replace the file if it is there')
+    .option('--force', 'replace an existing file')
     .action((file: string, flags: PlaceFlags) =>
       reporting(terminal, async () => (await actions()).save(terminal, file, flags)),
     );
   const restore = withPlace(new Command('restore'))
     .argument('<file>', 'the snapshot to read')
-    .summary('make the state of a cluster what a file says')
-    .option('--force', 'replace what is there')
+    .summary('restore the state of a cluster from a file')
+    .option('--force', 'replace existing data')
     .action((file: string, flags: PlaceFlags) =>
       reporting(terminal, async () => (await actions()).restore(terminal, file, flags)),
     );
   const status = new Command('status')
-    .argument('<file>', 'the snapshot to look at')
-    .summary('check a file and show what it holds')
+    .argument('<file>', 'the snapshot to check')
+    .summary('check a file and show its content')
     .action((file: string) => reporting(terminal, async () => (await actions()).status(terminal, file)));
   const command = new Command('snapshot')
     .summary('save and restore the state of a cluster')

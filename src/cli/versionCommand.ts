@@ -8,7 +8,7 @@ export function versionCommand(terminal: Terminal): Command {
   return new Command('version')
     .summary('print version, Kubernetes level, commit and Node')
     .description(
-      'Prints the version, the Kubernetes whose API is spoken, the commit, and the Node it runs on.',
+      'Prints the version, the Kubernetes version of the API, the commit, and the version of Node.',
     )
     .addOption(
       new Option('-o, --output <format>', 'how to print it').choices(['text', 'json']).default('text'),

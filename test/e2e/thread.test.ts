@@ -625,7 +625,10 @@ describeWith(NEEDS, 'what can go wrong says what to do', () => {
     for (const command of ['status', 'logs', 'kubeconfig', 'token list']) {
       const words = [process.execPath, 'dist/src/cli/main.js', ...command.split(' ')];
       const answer = await cluster.run([...nobody, ...words, '--data-dir', cluster.dataDir]);
-      expect(answer).toMatchObject({ code: 1, stderr: expect.stringContaining('is for root alone') });
+      expect(answer).toMatchObject({
+        code: 1,
+        stderr: expect.stringContaining('is accessible only to root'),
+      });
     }
   });
 

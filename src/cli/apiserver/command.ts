@@ -19,8 +19,8 @@ import type { Terminal } from '../terminal.js';
 import { type ApiServerFlags, checkFlags } from './flags.js';
 
 const EXPLANATION = `
-With nothing but --data-dir it makes what it needs there: a certificate authority, its certificates, the key that signs
-tokens, a store. Then it writes admin.kubeconfig into the directory.
+With only --data-dir it creates everything it needs in that directory: a CA, certificates, the key that signs tokens, a
+store and admin.kubeconfig.
 
 Examples:
   trellis apiserver --data-dir /srv/api --secure-port 7443
@@ -46,7 +46,7 @@ export function apiserverCommand(terminal: Terminal): Command {
   return command
     .option(
       '--service-account-key-file <file>',
-      'public key of tokens signed before; may be given again',
+      'public key that verifies tokens signed with an earlier key; may be repeated',
       collect,
     )
     .addHelpText('after', EXPLANATION)
@@ -57,74 +57,77 @@ type Row<T> = readonly [flags: string, description: string, standard?: T];
 
 const TEXT_FLAGS: readonly Row<string>[] = [
   ['--bind-address <address>', 'address to listen on', '::'],
-  ['--advertise-address <address>', 'address by which nodes reach it'],
+  ['--advertise-address <address>', 'address at which nodes reach the server'],
   ['--insecure-bind-address <address>', 'loopback address of the insecure port', '127.0.0.1'],
   ['--tls-cert-file <file>', 'certificate of the server'],
-  ['--tls-private-key-file <file>', 'its key'],
-  ['--client-ca-file <file>', 'authority of client certificates'],
-  ['--service-account-signing-key-file <file>', 'key that signs tokens of service accounts'],
+  ['--tls-private-key-file <file>', 'key of --tls-cert-file'],
+  ['--client-ca-file <file>', 'CA of client certificates'],
+  ['--service-account-signing-key-file <file>', 'key that signs service account tokens'],
   ['--service-account-issuer <url>', 'issuer of tokens', 'https://kubernetes.default.svc.cluster.local'],
-  ['--service-account-jwks-uri <url>', 'where others find the public keys'],
+  ['--service-account-jwks-uri <url>', 'URL at which others find the public keys'],
   ['--service-cluster-ip-range <cidrs>', 'addresses of services', '10.96.0.0/12'],
   ['--service-node-port-range <range>', 'ports of services on nodes', '30000-32767'],
-  ['--authorization-policy-file <file>', 'policies of ABAC'],
-  ['--token-auth-file <file>', 'users by token'],
-  ['--basic-auth-file <file>', 'users by password'],
-  ['--audit-log-path <file>', 'record requests there; - is standard output'],
-  ['--audit-policy-file <file>', 'what of which request is recorded'],
+  ['--authorization-policy-file <file>', 'ABAC policy file'],
+  ['--token-auth-file <file>', 'file of tokens and their users'],
+  ['--basic-auth-file <file>', 'file of users and passwords'],
+  ['--audit-log-path <file>', 'file for the audit log; - is standard output'],
+  ['--audit-policy-file <file>', 'audit policy: which requests are recorded, and at which level'],
   [
     '--audit-level <level>',
-    'without a policy: None, Metadata, Request or RequestResponse of all requests',
+    'audit level without a policy: None, Metadata, Request or RequestResponse',
     'Metadata',
   ],
-  ['--kubelet-client-certificate <file>', 'certificate shown to kubelets'],
-  ['--kubelet-client-key <file>', 'its key'],
-  ['--kubelet-certificate-authority <file>', "authority of the kubelets' certificates"],
-  ['--etcd-cafile <file>', 'the authority of the certificates of etcd'],
-  ['--etcd-certfile <file>', 'our certificate for etcd'],
-  ['--etcd-keyfile <file>', 'its key'],
+  ['--kubelet-client-certificate <file>', 'client certificate for kubelets'],
+  ['--kubelet-client-key <file>', 'key of --kubelet-client-certificate'],
+  ['--kubelet-certificate-authority <file>', "CA of the kubelets' serving certificates"],
+  ['--etcd-cafile <file>', 'CA of the etcd servers'],
+  ['--etcd-certfile <file>', 'client certificate for etcd'],
+  ['--etcd-keyfile <file>', 'key of --etcd-certfile'],
 ];
 
 /** Commas part them, and given again they add up. */
 const LIST_FLAGS: readonly (readonly [name: string, description: string])[] = [
-  ['api-audiences', 'audiences of tokens for this server (default: the issuer)'],
+  ['api-audiences', 'token audiences that this server accepts (default: the issuer)'],
   [
     'authorization-mode',
-    'AlwaysAllow, AlwaysDeny, ABAC, Node, RBAC, in the order they are asked (default: Node,RBAC)',
+    'AlwaysAllow, AlwaysDeny, ABAC, Node, RBAC, in order of evaluation (default: Node,RBAC)',
   ],
-  ['enable-admission-plugins', 'plugins besides the default ones'],
-  ['disable-admission-plugins', 'default plugins to do without'],
+  ['enable-admission-plugins', 'admission plugins to enable in addition to the default ones'],
+  ['disable-admission-plugins', 'default admission plugins to disable'],
   [
     'kubelet-preferred-address-types',
-    'which address of a Node leads to its kubelet: the first of these that it has (default: InternalIP,Hostname)',
+    'address types for connections to kubelets: the first of these that a Node has is used (default: InternalIP,Hostname)',
   ],
-  ['etcd-servers', 'keep the state in etcd at these addresses'],
+  ['etcd-servers', 'keep the state in etcd at these URLs'],
   [
     'runtime-config',
-    'group/version=false, group/version/resource=false: do not serve it; =true: serve it after all; api/all, api/ga, api/beta, api/alpha speak of many',
+    'group/version or group/version/resource with =false is not served, with =true it is; api/all, api/ga, api/beta and api/alpha stand for many versions',
   ],
 ];
 
 const SWITCHES: readonly (readonly [name: string, description: string])[] = [
   ['anonymous-auth', 'serve requests without credentials as system:anonymous (default: true)'],
-  ['enable-bootstrap-token-auth', 'let nodes join by bootstrap tokens (default: false)'],
+  ['enable-bootstrap-token-auth', 'let nodes join with bootstrap tokens (default: false)'],
 ];
 
 const DURATION_FLAGS: readonly Row<number>[] = [
-  ['--event-ttl <duration>', 'how long an Event is kept after it was last seen; 0 is for good (default: 1h)'],
+  [
+    '--event-ttl <duration>',
+    'how long an Event is kept after it was last seen; 0 means forever (default: 1h)',
+  ],
   [
     '--service-account-max-token-expiration <duration>',
-    'longest life of a token: longer wishes are cut to it (default: no limit)',
+    'longest lifetime of a token; longer requests are shortened to it (default: no limit)',
   ],
 ];
 
 const NUMBER_FLAGS: readonly Row<number>[] = [
-  ['--secure-port <port>', 'port to listen on; 0 takes a free one', 6443],
-  ['--insecure-port <port>', 'also serve plain HTTP, to anybody on this machine, as an administrator'],
-  ['--audit-log-maxsize <megabytes>', 'size at which the audit log is set aside; 0 is never', 100],
-  ['--audit-log-maxbackup <number>', 'how many are kept; 0 is all', 0],
-  ['--max-requests-inflight <number>', 'reads that are worked on at once; 0 is no limit', 400],
-  ['--max-mutating-requests-inflight <number>', 'writes that are worked on at once; 0 is no limit', 200],
+  ['--secure-port <port>', 'port to listen on; 0 selects a free one', 6443],
+  ['--insecure-port <port>', 'also serve plain HTTP on loopback, where everybody is an administrator'],
+  ['--audit-log-maxsize <megabytes>', 'size at which the audit log is rotated; 0 means never', 100],
+  ['--audit-log-maxbackup <number>', 'rotated audit logs to keep; 0 keeps all', 0],
+  ['--max-requests-inflight <number>', 'reads in flight; 0 means no limit', 400],
+  ['--max-mutating-requests-inflight <number>', 'writes in flight; 0 means no limit', 200],
 ];
 
 function withDefault<T>(option: Option, standard: T | undefined): Option {

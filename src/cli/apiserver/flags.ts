@@ -62,19 +62,19 @@ const TOGETHER: readonly (readonly [keyof ApiServerFlags, keyof ApiServerFlags])
 export function checkFlags(flags: ApiServerFlags): void {
   for (const [one, other] of TOGETHER)
     if ((flags[one] === undefined) !== (flags[other] === undefined))
-      throw refused(`${flagOf(one)} and ${flagOf(other)} are given together or not at all`);
+      throw refused(`${flagOf(one)} and ${flagOf(other)} must be given together`);
   if (flags.etcdServers === undefined && (flags.etcdCafile ?? flags.etcdCertfile) !== undefined)
-    throw refused('certificates for etcd are given without --etcd-servers');
+    throw refused('etcd certificates need --etcd-servers');
   if (flags.auditPolicyFile !== undefined && flags.auditLogPath === undefined)
-    throw refused('--audit-policy-file is given without --audit-log-path');
+    throw refused('--audit-policy-file needs --audit-log-path');
   if (flags.serviceAccountKeyFile !== undefined && flags.serviceAccountSigningKeyFile === undefined)
-    throw refused('--service-account-key-file is given without --service-account-signing-key-file');
+    throw refused('--service-account-key-file needs --service-account-signing-key-file');
 }
 
 export function auditLevelOf({ auditLevel }: ApiServerFlags): AuditLevel {
   const level = AUDIT_LEVELS.find((known) => known === auditLevel);
   if (level !== undefined) return level;
-  throw refused(`--audit-level: "${auditLevel}" is none of ${AUDIT_LEVELS.join(', ')}`);
+  throw refused(`--audit-level: "${auditLevel}" is not one of ${AUDIT_LEVELS.join(', ')}`);
 }
 
 export const listOf = (text: string | undefined): readonly string[] =>

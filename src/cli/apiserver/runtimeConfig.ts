@@ -20,7 +20,7 @@ export function readRuntimeConfig(text: string, known: readonly Place[]): IsServ
   for (const key of switches.keys()) checkKey(key, known);
   for (const [key, versions] of MANY.slice(1))
     if (switches.get(key) === true && !known.some(({ version }) => versions.test(version)))
-      throw refused(`${key}=true: there is no such version here; name the versions that you need`);
+      throw refused(`${key}=true: no such version is served here; name the versions that you need`);
   const many = MANY.filter(([key]) => switches.has(key)).reverse();
   return (place) => {
     if (!known.some((one) => isSame(one, place))) return true;

@@ -24,26 +24,26 @@ interface AgentFlags extends RunFlags, SupervisedFlags, WantedSettings {
 }
 
 const EXPLANATION = `
-The node asks for its certificates with the token and keeps them current by itself: later starts need neither --server
-nor a token. Without --ca-cert-hash or --ca-file, whoever knows the token could pretend to be the server.
-A file for --config is as that of "trellis up": these flags, and what the kubelet and the proxy of this node are told.
+The node requests its certificates with the token and renews them automatically: later starts need neither --server nor
+a token. Without --ca-cert-hash or --ca-file, anybody who knows the token could impersonate the server.
+The file of --config has the format of that of "trellis up": these flags, and documents for the kubelet and the proxy.
 
 Examples:
   trellis agent --server https://10.0.0.1:6443 --token abcdef.0123456789abcdef --ca-cert-hash sha256:...
   trellis agent --server https://10.0.0.1:6443 --token-file /root/token --ca-file /root/ca.crt --detach
-  trellis agent                                 goes on as the node that this machine is
-  trellis down                                  ends it; with --purge it forgets the cluster, too
+  trellis agent                                 starts the node again after it has joined
+  trellis down                                  ends it; with --purge it also removes the data
 `;
 
 export function agentCommand(terminal: Terminal): Command {
   return withConfig(withSupervised(withRunning(withNode(withDataDir(new Command('agent'))))))
     .summary('join this machine to a cluster as a node: kubelet, proxy, pod network, DNS')
     .description('Makes this machine a node of a cluster whose server runs elsewhere.')
-    .option('--server <url>', 'the apiserver, such as https://10.0.0.1:6443')
-    .option('--token <token>', 'of "trellis token create"; others can see it in the list of processes')
-    .option('--token-file <file>', `the same from a file; or by the environment, as ${TOKEN_VARIABLE}`)
-    .option('--ca-cert-hash <hash...>', "sha256:<hex> of the key of the cluster's authority")
-    .option('--ca-file <file>', "the certificate of the cluster's authority")
+    .option('--server <url>', 'URL of the apiserver, such as https://10.0.0.1:6443')
+    .option('--token <token>', 'token from "trellis token create"; visible to others in the process list')
+    .option('--token-file <file>', `file with the token; or set ${TOKEN_VARIABLE} in the environment`)
+    .option('--ca-cert-hash <hash...>', "sha256:<hex> of the public key of the cluster's CA")
+    .option('--ca-file <file>', "certificate of the cluster's CA")
     .addHelpText('after', EXPLANATION)
     .action((given: AgentFlags, command: Command) =>
       reporting(terminal, async () => {

@@ -48,7 +48,7 @@ export async function runSupervised(name: Speaker, flags: SupervisedFlags): Prom
   if (settings === undefined)
     throw new ClusterError(
       'NOT_RUNNING',
-      `there is no cluster in ${layout.dataDir}; make one with "trellis up"`,
+      `there is no cluster in ${layout.dataDir}; create one with "trellis up"`,
     );
   const log = makeLog({ component: name, format: settings.loggingFormat });
   const signal = endOfProcess();

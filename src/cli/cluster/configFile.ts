@@ -34,7 +34,10 @@ Kubernetes' own components are configured with (KubeletConfiguration, KubeProxyC
 `;
 
 export function withConfig(command: Command): Command {
-  return command.option('--config <file>', 'one file for everything; flags override it');
+  return command.option(
+    '--config <file>',
+    'configuration file for these flags and the components; flags override it',
+  );
 }
 
 /** The flags with what --config says, if it is given. */
@@ -73,7 +76,7 @@ function parsedValue(option: Option, value: unknown, file: string): unknown {
   }
   const parts = Array.isArray(value) ? value : [value];
   if (!parts.every((part) => typeof part === 'string' || typeof part === 'number'))
-    throw refusal(file, field, `must be a text or a number, not ${JSON.stringify(value)}`);
+    throw refusal(file, field, `must be a string or a number, not ${JSON.stringify(value)}`);
   if (option.variadic) return parts.map(String);
   const text = parts.join(',');
   try {

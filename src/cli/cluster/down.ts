@@ -10,17 +10,17 @@ import { duration } from './view.js';
 
 const EXPLANATION = `
 Ends the processes and containers of the cluster and removes its mounts, control groups, network devices, rules and
-run-time files. It works from the data directory alone, so also after every process was killed. Nothing that Trellis
-did not make is touched.
+run-time files. It needs only the data directory, so it also works after every process was killed. Nothing that
+Trellis did not create is touched.
 `;
 
 export function downCommand(terminal: Terminal): Command {
   return withDataDir(new Command('down'))
-    .summary('end a cluster and remove what it made')
+    .summary('end a cluster and remove what it created')
     .description(
-      'Ends a cluster and removes everything it made on this machine. The data stays unless --purge is given.',
+      'Ends a cluster and removes everything it created on this machine. The data stays unless --purge is given.',
     )
-    .option('--purge', 'remove the data directory too: the objects, certificates, images and logs')
+    .option('--purge', 'also remove the data directory: objects, certificates, images and logs')
     .addHelpText('after', EXPLANATION)
     .action((flags: DataDirOption & { purge?: boolean }) =>
       reporting(terminal, async () => {

@@ -65,7 +65,7 @@ export function installCommand(terminal: Terminal): Command {
     .description(
       'Installs "trellis up", "trellis server" or "trellis agent" as a systemd service and starts it.',
     )
-    .addArgument(new Argument('[command]', 'what the service runs').choices(ROLES))
+    .addArgument(new Argument('[command]', 'command that the service runs').choices(ROLES))
     .argument('[words...]', 'its options')
     .option('--dry-run', 'print the unit and change nothing')
     .option('--remove', 'stop the service, or all of them, and remove it')
@@ -92,7 +92,7 @@ async function run(
     return;
   }
   if (role === undefined)
-    throw new ClusterError('BAD_OPTION', `say what the service is to run: ${ROLES.join(', ')}`);
+    throw new ClusterError('BAD_OPTION', `no command for the service; give one of ${ROLES.join(', ')}`);
   const options = serviceOf(terminal, role, words);
   if (flags.dryRun === true) {
     terminal.write(unitText(options, environmentFile(role, SYSTEM)));
@@ -113,7 +113,7 @@ function serviceOf(terminal: Terminal, role: Role, words: readonly string[]) {
   if (wrong !== undefined || given.detach === true)
     throw new ClusterError(
       'BAD_OPTION',
-      `"${wrong ?? '--detach'}" cannot be told to the service; see "trellis ${role} --help"`,
+      `"${wrong ?? '--detach'}" is not an option for a service; see "trellis ${role} --help"`,
     );
   const token = given.token ?? process.env[TOKEN_VARIABLE];
   // The service has another environment: a directory that is only named there would be lost.
@@ -141,7 +141,7 @@ function requireJoinable(
   throw new ClusterError(
     'BAD_OPTION',
     `${dataDir} has not joined a cluster yet; give --server and a token (--token, --token-file or ${TOKEN_VARIABLE}). ` +
-      'The server prints the words with "trellis token create --print-join-command"',
+      'The server prints the command with "trellis token create --print-join-command"',
   );
 }
 

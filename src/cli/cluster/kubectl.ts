@@ -41,8 +41,8 @@ export function kubeconfigCommand(terminal: Terminal): Command {
     .description(
       "Prints the path of the administrator's kubeconfig, for KUBECONFIG or --kubeconfig of other tools.",
     )
-    .option('--merge [file]', 'put the cluster into your own kubeconfig, or into this one')
-    .addOption(new Option('--unmerge [file]', 'take it out again').conflicts('merge'))
+    .option('--merge [file]', 'add the cluster to your own kubeconfig, or to this file')
+    .addOption(new Option('--unmerge [file]', 'remove it from there').conflicts('merge'))
     .addHelpText('after', KUBECONFIG_EXAMPLES)
     .action((flags: KubeconfigFlags) =>
       reporting(terminal, async () => {
@@ -75,9 +75,9 @@ export function kubectlCommand(terminal: Terminal): Command {
   return withDataDir(new Command('kubectl'))
     .summary('run kubectl against the cluster')
     .description(
-      'Runs the kubectl of this machine against the cluster. --data-dir comes before the words for kubectl.',
+      'Runs the kubectl of this machine against the cluster. --data-dir comes before the arguments for kubectl.',
     )
-    .argument('[words...]', 'what to say to kubectl')
+    .argument('[words...]', 'arguments for kubectl')
     .allowUnknownOption()
     .passThroughOptions()
     .helpOption(false)

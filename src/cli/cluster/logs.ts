@@ -29,8 +29,8 @@ export function logsCommand(terminal: Terminal): Command {
     .summary("show a component's log")
     .description("Shows the log of one of the cluster's processes. Logs of pods: trellis kubectl logs.")
     .argument('[component]', 'server, agent, containerd or trellis (the supervisor)')
-    .option('-f, --follow', 'go on with what is written from now on')
-    .option('--tail <lines>', 'how many of the last lines', wholeNumber, 100)
+    .option('-f, --follow', 'keep printing new lines')
+    .option('--tail <lines>', 'number of lines from the end', wholeNumber, 100)
     .addHelpText('after', EXAMPLES)
     .action((component: string | undefined, flags: LogsFlags) =>
       reporting(terminal, async () => {

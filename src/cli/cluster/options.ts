@@ -32,7 +32,7 @@ export function withDataDir(command: Command): Command {
 /** By kube-apiserver's names. */
 export function withEtcd(command: Command): Command {
   return command
-    .option('--etcd-servers <urls>', 'keep the state in etcd at these URLs, separated by commas')
+    .option('--etcd-servers <urls>', 'URLs of the etcd that holds the state, separated by commas')
     .option('--etcd-cafile <file>', 'CA of the etcd servers')
     .option('--etcd-certfile <file>', 'client certificate for etcd')
     .option('--etcd-keyfile <file>', 'key of --etcd-certfile');
@@ -43,11 +43,11 @@ const MODES = ['auto', ...MODE_NAMES];
 /** What a control plane can be told, by kube-apiserver's names where it has one. */
 export function withControlPlane(command: Command): Command {
   return withEtcd(command)
-    .option('--cluster-cidr <cidrs>', 'pod addresses, one network per family (default: 10.244.0.0/16)')
-    .option('--service-cluster-ip-range <cidrs>', 'service addresses, likewise (default: 10.96.0.0/12)')
+    .option('--cluster-cidr <cidrs>', 'pod networks, one per family (default: 10.244.0.0/16)')
+    .option('--service-cluster-ip-range <cidrs>', 'service networks, one per family (default: 10.96.0.0/12)')
     .option(
       '--dual-stack',
-      'IPv6 addresses for pods and services too (default ranges: fd00:10:244::/56 and fd00:10:96::/112)',
+      'also give pods and services IPv6 addresses (default ranges: fd00:10:244::/56 and fd00:10:96::/112)',
     )
     .option(
       '--non-masquerade-cidrs <cidrs>',
@@ -95,7 +95,7 @@ export function withNode(command: Command): Command {
     .addOption(
       new Option(
         '--policy-log <what>',
-        'which connections that network policies judge are logged (default: none)',
+        'which connections are logged by network policies (default: none)',
       ).choices(POLICY_LOG),
     );
 }
@@ -108,7 +108,7 @@ export function etcdOf({
   etcdKeyfile,
 }: WantedSettings): WantedSettings {
   if ((etcdServers ?? '') === '' && (etcdCafile ?? etcdCertfile ?? etcdKeyfile) !== undefined)
-    throw new ClusterError('BAD_OPTION', 'certificates for etcd are given without --etcd-servers');
+    throw new ClusterError('BAD_OPTION', 'etcd certificates need --etcd-servers');
   const whole = (file: string | undefined) => (file === undefined ? undefined : path.resolve(file));
   return {
     etcdCafile: whole(etcdCafile),
@@ -128,7 +128,7 @@ export function existingLayout({ dataDir }: DataDirOption): Layout {
     if (code === 'EACCES')
       throw new ClusterError(
         'NOT_ROOT',
-        `${dataDir} is for root alone: run it with sudo, or let root give you access with ` +
+        `${dataDir} is accessible only to root: use sudo, or let root give you access with ` +
           '"trellis kubeconfig --merge /home/you/.kube/config" and use kubectl',
         { cause },
       );

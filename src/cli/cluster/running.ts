@@ -85,7 +85,7 @@ async function foreground(terminal: Terminal, flags: RunFlags, run: Run): Promis
   const last = terminal.live ? '\nCtrl-C ends it.\n' : '';
   terminal.write(`\n${await farewell(flags, run, started)}${last}`);
   await aborted(signal);
-  terminal.write(flags.keepPods === true ? 'Ending; pods go on.\n' : 'Ending; the data stays.\n');
+  terminal.write(flags.keepPods === true ? 'Ending; pods keep running.\n' : 'Ending; the data stays.\n');
   await cluster.stop();
 }
 

@@ -9,14 +9,14 @@ const MEGABYTE = 1_000_000;
 
 export function statusCommand(terminal: Terminal): Command {
   return withDataDir(new Command('status'))
-    .summary('show what runs of a cluster, what is wrong with it and what to do about it')
+    .summary('show the state of a cluster, what is wrong and what to do about it')
     .description(
       'Shows the processes of a cluster with their memory, its nodes and pods, what is wrong and what to do about it.',
     )
     .addOption(
-      new Option('-o, --output <format>', 'how to show it').choices(['table', 'json']).default('table'),
+      new Option('-o, --output <format>', 'output format').choices(['table', 'json']).default('table'),
     )
-    .addHelpText('after', '\nExit code: 0 when everything runs and every node is Ready, 1 otherwise.\n')
+    .addHelpText('after', '\nExit code: 0 if everything runs and every node is Ready, 1 otherwise.\n')
     .action((flags: DataDirOption & { output: 'table' | 'json' }) =>
       reporting(terminal, async () => {
         const { clusterStatus, isHealthy } = await import('../../cluster/status.js');

@@ -37,16 +37,16 @@ export function tokenCommand(terminal: Terminal): Command {
 
 function createCommand(terminal: Terminal): Command {
   return withDataDir(new Command('create'))
-    .summary('make a token')
-    .description('Makes a token and prints it. Whoever has it can make a machine a node of the cluster.')
-    .argument('[token]', 'of the form abcdef.0123456789abcdef (default: made of random letters)')
+    .summary('create a token')
+    .description('Creates a token and prints it. Anybody who has it can join a machine to the cluster.')
+    .argument('[token]', 'token of the form abcdef.0123456789abcdef (default: random)')
     .addOption(
-      new Option('--ttl <duration>', 'how long it holds; 0 for ever')
+      new Option('--ttl <duration>', 'how long it is valid; 0 means forever')
         .argParser(lifetime)
         .default(lifetime(DAY), DAY),
     )
-    .option('--description <text>', 'what it is for')
-    .option('--print-join-command', 'print the whole command to type on the other machine')
+    .option('--description <text>', 'description of its purpose')
+    .option('--print-join-command', 'print the full command to run on the other machine')
     .action((given: string | undefined, flags: CreateFlags) =>
       reporting(terminal, () =>
         asAdmin(flags, async (client) => {
@@ -130,7 +130,7 @@ const remaining = (expires: string, now: number): string =>
 function lifetime(text: string): number {
   const ms = goDurationMs(text);
   if (ms === undefined)
-    throw new InvalidArgumentError('expected a duration such as 24h, 1h30m, or 0 for ever');
+    throw new InvalidArgumentError('expected a duration such as 24h, 1h30m, or 0 for forever');
   return ms;
 }
 

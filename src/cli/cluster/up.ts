@@ -26,7 +26,7 @@ interface UpFlags extends RunFlags, WantedSettings {
 const UP_EXPLANATION = `
 The cluster has one node, this machine; with --nodes 3 two more, each with its own network, mounts, processes and
 containerd. The count is saved; a lower one removes the highest-numbered nodes. It needs root, containerd and runc.
-"trellis down", or Ctrl-C here, removes everything it made; the data stays, and the next start continues from it.
+"trellis down", or Ctrl-C here, removes everything it created except the data, from which the next start continues.
 Other machines join with the command that "trellis token create --print-join-command" prints.
 
 Examples:
@@ -38,8 +38,8 @@ Examples:
 `;
 
 const SERVER_EXPLANATION = `
-Runs the control plane without a node. Machines join it with "trellis agent"; the command to type there is printed when
-the server is ready, and again by "trellis token create --print-join-command".
+Runs the control plane without a node. Machines join it with "trellis agent"; the full command is printed when the
+server is ready, and by "trellis token create --print-join-command".
 
 Examples:
   trellis server                                in the foreground; Ctrl-C ends it
@@ -50,9 +50,13 @@ export function upCommand(terminal: Terminal): Command {
   return withConfig(withRunning(withNode(withControlPlane(withDataDir(new Command('up'))))))
     .summary('start a cluster on this machine')
     .description('Starts a control plane and a node on this machine, and waits until the node is Ready.')
-    .option('--nodes <count>', 'nodes on this machine, itself included (default: 1)', positiveNumber)
-    .option('--underlay-cidr <cidr>', 'addresses of those nodes (default: a free one of 172.30.0.0/16)')
-    .option('--control-plane-only', 'no node on this machine, as "trellis server"')
+    .option(
+      '--nodes <count>',
+      'number of nodes on this machine, itself included (default: 1)',
+      positiveNumber,
+    )
+    .option('--underlay-cidr <cidr>', 'address range of those nodes (default: a free one in 172.30.0.0/16)')
+    .option('--control-plane-only', 'no node on this machine, like "trellis server"')
     .addHelpText('after', CONFIG_EXPLANATION + UP_EXPLANATION)
     .action((_: UpFlags, command: Command) =>
       reporting(terminal, async () => {
@@ -68,7 +72,10 @@ export function serverCommand(terminal: Terminal): Command {
     .summary("run a cluster's control plane: store, apiserver, controllers, scheduler")
     .description('Starts a control plane on this machine, and prints how nodes join it.')
     .addOption(
-      new Option('--node-ip <address>', 'address that nodes reach it by (default: of the default route)'),
+      new Option(
+        '--node-ip <address>',
+        'address at which nodes reach the server (default: that of the default route)',
+      ),
     )
     .addHelpText('after', SERVER_EXPLANATION)
     .action((given: UpFlags & SupervisedFlags, command: Command) =>

@@ -23,22 +23,22 @@ import {
 import { reporting } from './report.js';
 
 const EXPLANATION = `
-Works with any CNI plugins, and keeps results where libcni does: what cnitool, containerd or CRI-O added can be deleted
-here and the other way round. NETCONFPATH, CNI_PATH and CNI_IFNAME are read as cnitool reads them.
+Works with any CNI plugin, and keeps results where libcni does: attachments added by cnitool, containerd or CRI-O can be
+deleted here, and vice versa. It uses NETCONFPATH, CNI_PATH and CNI_IFNAME as cnitool does.
 
-Exit code: 0 when all went well, 1 otherwise, 2 for a wrong command line.
+Exit code: 0 on success, 1 otherwise, 2 for a wrong command line.
 
 Examples:
   trellis cni list
   ip netns add demo && trellis cni add mynet /run/netns/demo
   trellis cni del mynet /run/netns/demo
-  trellis cni gc mynet       remove what containers left whose namespaces are gone
+  trellis cni gc mynet       remove attachments of containers that no longer exist
 `;
 
 export function cniCommand(terminal: Terminal): Command {
   const command = new Command('cni')
-    .summary('put containers on networks by CNI plugins')
-    .description('Runs CNI plugins for a container, by the network configurations of this machine.')
+    .summary('attach containers to networks with CNI plugins')
+    .description('Runs CNI plugins for a container, with the network configurations of this machine.')
     .addHelpText('after', EXPLANATION);
   command.addCommand(addCommand(terminal));
   command.addCommand(delCommand(terminal));
@@ -58,8 +58,8 @@ const attaching = (name: string, summary: string): Command =>
 const capital = (text: string) => text.charAt(0).toUpperCase() + text.slice(1);
 
 function addCommand(terminal: Terminal): Command {
-  return attaching('add', 'put a container on a network and print the result')
-    .option('--no-undo', 'leave a failed ADD as it is, for a look at it')
+  return attaching('add', 'attach a container to a network and print the result')
+    .option('--no-undo', 'do not undo a failed ADD, so that it can be examined')
     .action(
       reporting(terminal, async (network: string, netns: string, options: AttachOptions) => {
         const list = await networkFor(network, options);
@@ -71,7 +71,7 @@ function addCommand(terminal: Terminal): Command {
 }
 
 function delCommand(terminal: Terminal): Command {
-  return attaching('del', 'take a container off a network').action(
+  return attaching('del', 'detach a container from a network').action(
     reporting(terminal, async (network: string, netns: string, options: AttachOptions) => {
       const { cni, attachment } = known(netns, options);
       await cni.del(await networkFor(network, options, { cni, attachment }), attachment);
@@ -80,7 +80,7 @@ function delCommand(terminal: Terminal): Command {
 }
 
 function checkCommand(terminal: Terminal): Command {
-  return attaching('check', 'ask whether an attachment still is as it was made').action(
+  return attaching('check', 'check whether an attachment is still as it was created').action(
     reporting(terminal, async (network: string, netns: string, options: AttachOptions) => {
       const { cni, attachment } = known(netns, options);
       await cni.check(await networkFor(network, options, { cni, attachment }), attachment);
@@ -94,16 +94,16 @@ const known = (netns: string, options: AttachOptions): { cni: Cni; attachment: A
 });
 
 const GC_EXPLANATION = `
-An attachment is valid while its network namespace is there. The plugins are told which are valid and may remove all
+An attachment is valid while its network namespace exists. The plugins get the list of valid ones and may remove all
 others, so the cache directory must be the one that every runtime on this network uses.
 `;
 
 function gcCommand(terminal: Terminal): Command {
-  return withRunOptions(new Command('gc').summary('remove what containers that are gone left on a network'))
+  return withRunOptions(new Command('gc').summary('remove attachments of containers that no longer exist'))
     .description('Removes every attachment whose network namespace is gone.')
     .argument('<network>', 'the name in its configuration')
-    .argument('[netns]', 'count the attachments of this namespace as gone too')
-    .option('--all', 'count every attachment as gone')
+    .argument('[netns]', 'also remove the attachments of this namespace')
+    .option('--all', 'remove every attachment')
     .addHelpText('after', GC_EXPLANATION)
     .action(
       reporting(
@@ -131,10 +131,10 @@ async function isAlive({ netns }: CachedAttachment, gone: string | undefined): P
 }
 
 function statusCommand(terminal: Terminal): Command {
-  return withRunOptions(new Command('status').summary('ask whether a network is ready for containers'))
+  return withRunOptions(new Command('status').summary('check whether a network is ready for containers'))
     .description('Asks every plugin of the network whether it is ready.')
     .argument('<network>', 'the name in its configuration')
-    .argument('[netns]', 'not looked at; taken so that command lines of cnitool work')
+    .argument('[netns]', 'ignored; accepted so that command lines of cnitool work')
     .action(
       reporting(terminal, async (network: string, _: string | undefined, options: RunOptions) => {
         const status = await cniFor(options).status(await networkFor(network, options));
@@ -146,7 +146,7 @@ function statusCommand(terminal: Terminal): Command {
 function listCommand(terminal: Terminal): Command {
   return withRunOptions(new Command('list').summary('show the networks of this machine'))
     .description(
-      'Shows the networks found, in the order in which runtimes look at them, and files that cannot be used.',
+      'Shows the networks found, in the order in which runtimes read them, and files that are invalid.',
     )
     .action(
       reporting(terminal, async ({ confDir }: RunOptions) => {

@@ -16,11 +16,11 @@ interface InstallCommandOptions {
 
 export function installCommand(terminal: Terminal): Command {
   return new Command('install')
-    .summary('copy the CNI plugins of Trellis to where runtimes look for them')
+    .summary('copy the CNI plugins of Trellis to the directory that runtimes search')
     .description('Copies the CNI plugins of Trellis, one executable and a link for each plugin.')
-    .option('--dir <dir>', 'where to', DEFAULT_BIN_DIR)
-    .option('--from <dir>', 'where from (default: what the build made)')
-    .option('--force', 'replace plugins of other owners too')
+    .option('--dir <dir>', 'target directory', DEFAULT_BIN_DIR)
+    .option('--from <dir>', 'source directory (default: the output of the build)')
+    .option('--force', 'also replace plugins from other projects')
     .action(
       reporting(terminal, async ({ dir, from, force }: InstallCommandOptions) => {
         const to = path.resolve(dir);

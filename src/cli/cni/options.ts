@@ -32,24 +32,31 @@ const list = (text: string, separator: string) => text.split(separator).filter((
 export function withRunOptions(command: Command): Command {
   const { NETCONFPATH, CNI_PATH } = process.env;
   return command
-    .option('--conf-dir <dir>', 'where network configurations are', NETCONFPATH || DEFAULT_CONF_DIR)
+    .option('--conf-dir <dir>', 'directory of network configurations', NETCONFPATH || DEFAULT_CONF_DIR)
     .option(
       '--bin-dir <dirs>',
-      'where plugins are, separated by commas',
+      'directories of plugins, separated by commas',
       (text) => list(text, ','),
       CNI_PATH ? list(CNI_PATH, ':') : [DEFAULT_BIN_DIR],
     )
-    .option('--cache-dir <dir>', 'where results are kept', DEFAULT_CACHE_DIR)
-    .option('--timeout <seconds>', 'for each plugin', seconds, 60)
-    .option('--host-netns <path>', 'run plugins in this network namespace as their host');
+    .option('--cache-dir <dir>', 'directory of cached results', DEFAULT_CACHE_DIR)
+    .option('--timeout <seconds>', 'time limit for each plugin', seconds, 60)
+    .option('--host-netns <path>', "run plugins in this network namespace instead of the host's");
 }
 
 export function withAttachOptions(command: Command): Command {
   return withRunOptions(command)
     .option('--ifname <name>', 'the interface in the container', process.env['CNI_IFNAME'] || DEFAULT_IF_NAME)
-    .option('--container-id <id>', 'the container (default: made from the namespace, as cnitool does)')
+    .option(
+      '--container-id <id>',
+      'id of the container (default: derived from the namespace, as cnitool does)',
+    )
     .option('--args <K=V;...>', 'arguments for the plugins', readArgs)
-    .option('--capability-args <json>', 'settings by capability: \'{"portMappings": [...]}\'', readObject);
+    .option(
+      '--capability-args <json>',
+      'runtime settings by capability: \'{"portMappings": [...]}\'',
+      readObject,
+    );
 }
 
 function seconds(text: string): number {

@@ -135,7 +135,7 @@ async function signingOf(flags: Flags): Promise<Pick<ControllersOptions, 'signin
   if (certFile === undefined || keyFile === undefined)
     throw new ClientError(
       'CONFIG',
-      '--cluster-signing-cert-file and --cluster-signing-key-file belong together',
+      '--cluster-signing-cert-file and --cluster-signing-key-file must be given together',
     );
   const [cert, key] = await Promise.all([readText(certFile), readText(keyFile)]);
   return { signing: { cert, key, durationMs: flags.clusterSigningDuration } };

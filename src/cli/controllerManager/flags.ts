@@ -78,8 +78,8 @@ const WORKERS: readonly (readonly [string, string])[] = [
 
 export function withFlags(command: Command): Command {
   command
-    .requiredOption('--kubeconfig <file>', 'how to reach the apiserver, and as whom')
-    .option('--master <url>', 'address of the apiserver, in place of that of the kubeconfig')
+    .requiredOption('--kubeconfig <file>', 'API server and credentials')
+    .option('--master <url>', 'address of the apiserver; overrides the kubeconfig')
     .addOption(
       new Option('--controllers <list>', '"*" is all, "name" one, "-name" not that one')
         .argParser(list)
@@ -99,12 +99,12 @@ export function withFlags(command: Command): Command {
     .addOption(count('--terminated-pod-gc-threshold', 'finished pods to keep; 0 keeps all', 12_500))
     .option('--load-balancer-pool <cidrs>', 'addresses for Services of type LoadBalancer')
     .option('--cluster-signing-cert-file <file>', 'the CA that signs CertificateSigningRequests')
-    .option('--cluster-signing-key-file <file>', 'its key')
+    .option('--cluster-signing-key-file <file>', 'key of --cluster-signing-cert-file')
     .addOption(time('--cluster-signing-duration', 'longest validity of such certificates', 8760 * 3600))
     .option('--root-ca-file <file>', 'the CA certificate published to every namespace')
-    .option('--service-cluster-ip-range <cidrs>', 'networks of Services, of which no node gets addresses');
+    .option('--service-cluster-ip-range <cidrs>', 'networks of Services; nodes get no pod CIDRs in them');
   for (const [flag, controller] of WORKERS)
-    command.option(`--${flag} <number>`, `objects that the ${controller} works on at a time`, atLeastOne);
+    command.option(`--${flag} <number>`, `workers of the ${controller}`, atLeastOne);
   withFixedFlags(withComponentFlags(withServingFlags(command, COMPONENT)), CONTROLLER_MANAGER);
   return withToldFlags(command, CONTROLLER_MANAGER_TOLD);
 }
@@ -112,7 +112,7 @@ export function withFlags(command: Command): Command {
 function electionFlags(command: Command): void {
   command
     .addOption(switchOption('leader-elect', 'work only while holding the lease').default(true))
-    .addOption(time('--leader-elect-lease-duration', 'how long a lease lasts unrenewed', 15))
+    .addOption(time('--leader-elect-lease-duration', 'how long a lease is valid without renewal', 15))
     .addOption(time('--leader-elect-renew-deadline', 'how long the leader tries to renew it', 10))
     .addOption(time('--leader-elect-retry-period', 'how long between attempts', 2))
     .addOption(
@@ -213,13 +213,13 @@ function checkApart({ allocateNodeCidrs, clusterCidr = '', serviceClusterIpRange
     for (const pods of list(clusterCidr).filter(Boolean))
       if (isOverlapping(service, pods))
         throw new RangeError(
-          `--service-cluster-ip-range: ${service} and --cluster-cidr ${pods} overlap; give networks apart`,
+          `--service-cluster-ip-range: ${service} and --cluster-cidr ${pods} overlap; use disjoint networks`,
         );
 }
 
 function isOverlapping(one: string, other: string): boolean {
   const [a, b] = [parseCidr(one), parseCidr(other)];
-  if (a === undefined) throw new RangeError(`--service-cluster-ip-range: "${one}" is no network`);
+  if (a === undefined) throw new RangeError(`--service-cluster-ip-range: "${one}" is not a network`);
   return b !== undefined && overlaps(a, b);
 }
 

@@ -1,4 +1,4 @@
-// Flags of kube-apiserver for which there is one way here.
+// Flags of kube-apiserver of which only one behaviour is supported here.
 // Guarantees: with those of src/cli/apiserver/command.ts every flag of kube-apiserver v1.36 is known.
 import type { FixedFlags, ToldFlags } from './fixedFlags.js';
 import { METRICS, none, PROFILING, REQUEST_HEADERS, VERSIONS } from './sharedFlags.js';
@@ -18,7 +18,8 @@ const batches = (sink: 'log' | 'webhook'): FixedFlags['flags'] => ({
 
 const AUDIT: readonly FixedFlags[] = [
   {
-    because: 'the audit log is one line of JSON per event, written at once, rotated by size and by number',
+    because:
+      'the audit log has one JSON line per event, is written synchronously and rotated by size and number of files',
     flags: {
       'audit-log-compress': ['false'],
       'audit-log-format': ['json'],
@@ -29,8 +30,7 @@ const AUDIT: readonly FixedFlags[] = [
     },
   },
   {
-    because:
-      'audit events go to a file and to no webhook; give --audit-log-path, and have a collector read it',
+    because: 'audit webhooks are not supported; write events to a file with --audit-log-path',
     flags: {
       ...none('audit-webhook-config-file'),
       'audit-webhook-batch-initial-backoff': ['10s'],
@@ -44,8 +44,7 @@ const AUDIT: readonly FixedFlags[] = [
 
 const CALLERS: readonly FixedFlags[] = [
   {
-    because:
-      'tokens of an OpenID Connect provider are not read; use client certificates or --token-auth-file',
+    because: 'OpenID Connect is not supported; use client certificates or --token-auth-file',
     flags: {
       ...none('oidc-ca-file', 'oidc-client-id', 'oidc-groups-claim', 'oidc-groups-prefix', 'oidc-issuer-url'),
       ...none('oidc-required-claim', 'oidc-username-prefix'),
@@ -55,7 +54,7 @@ const CALLERS: readonly FixedFlags[] = [
   },
   {
     because:
-      'who calls and what they may do is decided in the server; use --authorization-mode and its files',
+      'authentication and authorization webhooks and configuration files are not supported; use --authorization-mode',
     flags: {
       ...none('authentication-config', 'authentication-token-webhook-config-file', 'authorization-config'),
       ...none('authorization-webhook-config-file'),
@@ -68,7 +67,7 @@ const CALLERS: readonly FixedFlags[] = [
   },
   {
     because:
-      'tokens are signed here and hold as long as they say; their account is looked up at every request',
+      'the server signs tokens itself and does not extend them; their account is checked on every request',
     flags: {
       ...none('service-account-signing-endpoint'),
       'service-account-extend-token-expiration': ['false'],
@@ -77,12 +76,12 @@ const CALLERS: readonly FixedFlags[] = [
   },
   {
     because:
-      'plugins are named by --enable-admission-plugins and --disable-admission-plugins, and have no files',
+      'plugins are selected by --enable-admission-plugins and --disable-admission-plugins, and have no configuration files',
     flags: none('admission-control', 'admission-control-config-file'),
   },
   {
     because:
-      'pods tolerate a node that is not ready or not reachable for five minutes; say otherwise in their tolerations',
+      'by default pods tolerate a node that is not ready or not reachable for five minutes; set tolerations in the pods',
     flags: {
       'default-not-ready-toleration-seconds': ['300'],
       'default-unreachable-toleration-seconds': ['300'],
@@ -94,7 +93,7 @@ const CALLERS: readonly FixedFlags[] = [
     flags: { 'allow-privileged': ['true'] },
   },
   {
-    because: 'the server calls no API server of yours, and none calls it',
+    because: 'API aggregation is not supported',
     flags: {
       ...none('peer-advertise-ip', 'peer-advertise-port', 'peer-ca-file'),
       ...none('egress-selector-config-file'),
@@ -123,7 +122,7 @@ const STORAGE: readonly FixedFlags[] = [
   },
   {
     because:
-      'caches hold every object and a history bounded by memory; old revisions are dropped every five minutes',
+      'the sizes of the caches and of the history are fixed; old revisions are removed after five minutes',
     flags: {
       ...none('watch-cache-sizes'),
       'default-watch-cache-size': ['100'],
@@ -147,7 +146,7 @@ const STORAGE: readonly FixedFlags[] = [
 const REQUESTS: readonly FixedFlags[] = [
   {
     because:
-      'requests have a minute, watches half an hour to an hour, and connections all the speed there is',
+      'the limits are fixed: a minute for a request, 30 to 60 minutes for a watch, no limit of bandwidth',
     flags: {
       'goaway-chance': ['0'],
       'max-connection-bytes-per-sec': ['0'],
@@ -156,16 +155,16 @@ const REQUESTS: readonly FixedFlags[] = [
     },
   },
   {
-    because: 'requests are shared out by --max-requests-inflight and --max-mutating-requests-inflight',
+    because: 'requests are limited by --max-requests-inflight and --max-mutating-requests-inflight',
     flags: { 'enable-priority-and-fairness': ['false'] },
   },
   {
-    because: 'answers carry neither CORS nor HSTS headers; put a proxy in front of the server for browsers',
+    because: 'responses have no CORS or HSTS headers; for browsers, put a proxy in front of the server',
     flags: none('cors-allowed-origins', 'strict-transport-security-directives'),
   },
   {
     because:
-      'the server is alive and ready when it answers, and ends its requests at once when it is told to end',
+      'the server is live and ready as soon as it responds, and closes its requests at once when it is stopped',
     flags: {
       'livez-grace-period': ['0s'],
       'shutdown-delay-duration': ['0s'],
@@ -174,7 +173,7 @@ const REQUESTS: readonly FixedFlags[] = [
     },
   },
   {
-    because: 'there are no traces, no debugging socket and no logs over HTTP; read the log of the process',
+    because: 'tracing, a debugging socket and logs over HTTP are not supported; read the log of the process',
     flags: {
       ...none('debug-socket-path', 'tracing-config-file'),
       'enable-logs-handler': ['false'],
@@ -182,7 +181,7 @@ const REQUESTS: readonly FixedFlags[] = [
   },
   {
     because:
-      'HTTPS is HTTP/1.1 on a port of its own, with one certificate; without files it is kept in --data-dir',
+      'only HTTP/1.1 is served, on an unshared port and with one certificate, which is kept in --data-dir if no files are given',
     flags: {
       ...none('cert-dir', 'tls-curve-preferences', 'tls-sni-cert-key'),
       'disable-http2-serving': ['true'],
@@ -195,7 +194,7 @@ const REQUESTS: readonly FixedFlags[] = [
 
 const CLUSTER: readonly FixedFlags[] = [
   {
-    because: 'the Service kubernetes has a cluster IP, and leads to the --advertise-address of the server',
+    because: 'the Service kubernetes has a cluster IP and leads to --advertise-address',
     flags: {
       ...none('external-hostname'),
       'apiserver-count': ['1'],
@@ -204,7 +203,7 @@ const CLUSTER: readonly FixedFlags[] = [
     },
   },
   {
-    because: 'a kubelet is reached at the port that its Node tells',
+    because: 'the port of a kubelet is read from its Node',
     flags: {
       'kubelet-port': ['10250'],
       'kubelet-read-only-port': ['10255'],
@@ -212,7 +211,7 @@ const CLUSTER: readonly FixedFlags[] = [
     },
   },
   {
-    because: 'components elect their leaders by leases of their own',
+    because: 'coordinated leader election is not supported; components use their own leases',
     flags: {
       'coordinated-leadership-lease-duration': ['15s'],
       'coordinated-leadership-renew-deadline': ['10s'],
@@ -220,7 +219,7 @@ const CLUSTER: readonly FixedFlags[] = [
     },
   },
   {
-    because: 'it behaves as Kubernetes v1.36 and as no older one',
+    because: 'only the behaviour of Kubernetes v1.36 is supported',
     flags: {
       'emulation-forward-compatible': ['false'],
       'runtime-config-emulation-forward-compatible': ['false'],
@@ -242,7 +241,7 @@ export const APISERVER: readonly FixedFlags[] = [
 export const APISERVER_TOLD: readonly ToldFlags[] = [
   REQUEST_HEADERS,
   {
-    because: 'the server shows no certificate to API servers and webhooks of yours',
+    because: 'API aggregation is not supported, so the server needs no client certificate for it',
     flags: ['proxy-client-cert-file', 'proxy-client-key-file'],
   },
 ];

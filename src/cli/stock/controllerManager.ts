@@ -1,4 +1,4 @@
-// Flags of kube-controller-manager for which there is one way here.
+// Flags of kube-controller-manager of which only one behaviour is supported here.
 // Guarantees: with those of src/cli/controllerManager/flags.ts every flag of kube-controller-manager v1.36 is known.
 import type { FixedFlags, ToldFlags } from './fixedFlags.js';
 import {
@@ -16,7 +16,7 @@ const SIGNERS = ['kube-apiserver-client', 'kubelet-client', 'kubelet-serving', '
 
 const VOLUMES: readonly FixedFlags[] = [
   {
-    because: 'volumes are attached by their drivers, and nothing is detached by the clock',
+    because: 'attaching and detaching volumes is not supported',
     flags: {
       'attach-detach-reconcile-sync-period': ['1m'],
       'disable-attach-detach-reconcile-sync': ['false', 'true'],
@@ -24,8 +24,7 @@ const VOLUMES: readonly FixedFlags[] = [
     },
   },
   {
-    because:
-      'claims are provisioned by the provisioner that their StorageClass names; volumes are not recycled',
+    because: 'the provisioner of a StorageClass provisions its claims; recycling is not supported',
     flags: {
       ...none('pv-recycler-pod-template-filepath-hostpath', 'pv-recycler-pod-template-filepath-nfs'),
       'enable-dynamic-provisioning': ['true'],
@@ -37,7 +36,7 @@ const VOLUMES: readonly FixedFlags[] = [
     },
   },
   {
-    because: 'there are no FlexVolumes; use a CSI driver',
+    because: 'FlexVolumes are not supported',
     flags: {
       'flex-volume-plugin-dir': ['', '/usr/libexec/kubernetes/kubelet-plugins/volume/exec/'],
     },
@@ -46,7 +45,7 @@ const VOLUMES: readonly FixedFlags[] = [
 
 const CLOUD: readonly FixedFlags[] = [
   {
-    because: 'there is no cloud to ask; run a cloud controller manager for it',
+    because: 'there is no built-in cloud provider; run a cloud controller manager',
     flags: {
       ...none('cloud-config', 'external-cloud-volume-plugin'),
       'allow-untagged-cloud': ['false'],
@@ -59,14 +58,14 @@ const CLOUD: readonly FixedFlags[] = [
     },
   },
   {
-    because: 'controllers stay where they are',
+    because: 'leader migration is not supported',
     flags: { ...none('leader-migration-config'), 'enable-leader-migration': ['false'] },
   },
 ];
 
 const CONTROLLERS: readonly FixedFlags[] = [
   {
-    because: 'changes are acted on as they come; nothing is looked through by the clock for want of news',
+    because: 'controllers act on watch events at once; there are no batches or periodic resyncs',
     flags: {
       'endpoint-updates-batch-period': ['0s'],
       'endpointslice-updates-batch-period': ['0s'],
@@ -79,11 +78,11 @@ const CONTROLLERS: readonly FixedFlags[] = [
     },
   },
   {
-    because: 'controllers end at once',
+    because: 'controllers stop at once',
     flags: { 'controller-shutdown-timeout': ['10s'] },
   },
   {
-    because: 'load balancer addresses are given one after the other, and a slice holds a hundred endpoints',
+    because: 'load balancer addresses are assigned one at a time, and a slice has at most 100 endpoints',
     flags: {
       'concurrent-service-syncs': ['1'],
       'max-endpoints-per-slice': ['100'],
@@ -91,7 +90,7 @@ const CONTROLLERS: readonly FixedFlags[] = [
     },
   },
   {
-    because: 'there is no such controller here',
+    because: 'this controller does not exist here',
     flags: {
       'concurrent-device-taint-eviction-syncs': ['10'],
       'concurrent-resourceclaim-syncs': ['10'],
@@ -100,7 +99,7 @@ const CONTROLLERS: readonly FixedFlags[] = [
     },
   },
   {
-    because: 'one CA signs for every signer: give --cluster-signing-cert-file and --cluster-signing-key-file',
+    because: 'one CA signs for all signers: give --cluster-signing-cert-file and --cluster-signing-key-file',
     flags: none(
       ...SIGNERS.flatMap((name) => [`cluster-signing-${name}-cert-file`, `cluster-signing-${name}-key-file`]),
     ),

@@ -1,18 +1,18 @@
-// Flags of a Kubernetes component for which there is one way here, with the values that say just that.
-// Guarantees: a value that asks for anything else is refused with the flag, the value, the reason and what to do; so no
-// flag is ignored. The help shows them in a part of their own.
+// Flags of a Kubernetes component of which only one behaviour is supported here, with the values that describe it.
+// Guarantees: any other value is refused with the flag, the value, the reason and what to do, so no flag is ignored. The
+// help shows these flags in a section of their own.
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { goDurationMs } from '../../base/goDuration.js';
 import { boolean } from './booleans.js';
 
 export interface FixedFlags {
-  /** Why there is one way, and where else it may be said. A sentence without its end. */
+  /** Why only that is supported, and what to use instead. A sentence without its full stop. */
   readonly because: string;
   /** By name, with the values that agree. Only true or false: a switch. */
   readonly flags: Readonly<Record<string, readonly string[]>>;
 }
 
-const HEADING = 'Flags with one way here (another value is refused):';
+const HEADING = 'Flags with only one supported behaviour (other values are refused):';
 
 export function withFixedFlags(command: Command, groups: readonly FixedFlags[]): Command {
   for (const { because, flags } of groups)
@@ -35,7 +35,7 @@ function fixed(name: string, agreeing: readonly string[], because: string): Opti
   });
 }
 
-/** Flags that kubeadm writes down for what another part sees to here: taken with any value, and told in the log. */
+/** Flags that kubeadm sets for what another component does here: accepted with any value, with a warning in the log. */
 export interface ToldFlags {
   readonly because: string;
   readonly flags: readonly string[];
@@ -45,7 +45,7 @@ export function withToldFlags(command: Command, groups: readonly ToldFlags[]): C
   for (const { because, flags } of groups)
     for (const name of flags)
       command.addOption(
-        new Option(`--${name} <value>`, `changes nothing, and the log says so: ${because}`).helpGroup(
+        new Option(`--${name} <value>`, `no effect, with a warning in the log: ${because}`).helpGroup(
           HEADING,
         ),
       );
@@ -62,7 +62,7 @@ export function tellFlags(
   for (const { because, flags } of groups)
     for (const flag of flags) {
       const value = values[flag.replace(/-(.)/g, (_, letter: string) => letter.toUpperCase())];
-      if (value !== undefined) warn('a flag changes nothing here', { flag: `--${flag}`, value, because });
+      if (value !== undefined) warn('a flag has no effect', { flag: `--${flag}`, value, because });
     }
 }
 

@@ -1,4 +1,4 @@
-// Flags of the kubelet for which there is one way here: those of fields of its file, and those that no file has.
+// Flags of the kubelet of which only one behaviour is supported here, with and without a field in its file.
 // Guarantees: with FIELDS of src/kubelet/configuration every flag of kubelet v1.36 is known; flag and field agree.
 import { FIXED } from '../../kubelet/configuration/fixed.js';
 import type { FixedFlags } from './fixedFlags.js';
@@ -70,24 +70,25 @@ const fieldFlags = (): readonly FixedFlags[] =>
     const values = FIXED[field];
     return values === undefined
       ? []
-      : [{ because: `as in the file: ${field}`, flags: { [flag]: values.map(written) } }];
+      : [{ because: `as ${field} in the file`, flags: { [flag]: values.map(written) } }];
   });
 
 const FLAGS_ALONE: readonly FixedFlags[] = [
   {
-    because: 'there is one file; give it with --config',
+    because: 'only one configuration file is supported; give it with --config',
     flags: none('config-dir'),
   },
   {
-    because: 'there is no cloud to ask; nodes wait for a cloud controller manager by their own taints',
+    because:
+      'there is no built-in cloud provider; for a cloud controller manager, set the taint with --register-with-taints',
     flags: none('cloud-provider'),
   },
   {
-    because: 'no lock is waited for; the port is the lock',
+    because: 'there is no lock file; a second kubelet fails because its port is in use',
     flags: { ...none('lock-file'), 'exit-on-lock-contention': ['false'] },
   },
   {
-    because: 'of every container the newest dead one is kept, as long as its pod is there',
+    because: 'the newest dead instance of each container is kept as long as its pod exists',
     flags: {
       'maximum-dead-containers': ['-1'],
       'maximum-dead-containers-per-container': ['1'],
@@ -95,19 +96,18 @@ const FLAGS_ALONE: readonly FixedFlags[] = [
     },
   },
   {
-    because: 'credentials are those of imagePullSecrets; no program is asked for them',
+    because: 'credential providers are not supported; use imagePullSecrets',
     flags: none('image-credential-provider-bin-dir', 'image-credential-provider-config'),
   },
   {
-    because: 'volumes are mounted by the kubelet itself, and thresholds are kept back from what pods get',
+    because: 'the kubelet mounts volumes itself, and reserves eviction thresholds from what pods can use',
     flags: {
       ...none('experimental-mounter-path', 'runtime-cgroups'),
       'experimental-allocatable-ignore-eviction': ['false'],
     },
   },
   {
-    because:
-      'statistics come from the control groups when they are asked for; there is no cAdvisor to set up',
+    because: 'statistics are read from the control groups on request; there is no cAdvisor to configure',
     flags: {
       'application-metrics-count-limit': ['100'],
       'boot-id-file': ['/proc/sys/kernel/random/boot_id'],

@@ -1,4 +1,4 @@
-// Flags of kube-scheduler for which there is one way here.
+// Flags of kube-scheduler of which only one behaviour is supported here.
 // Guarantees: with those of src/cli/scheduler.ts every flag of kube-scheduler v1.36 is known.
 import type { FixedFlags, ToldFlags } from './fixedFlags.js';
 import {
@@ -14,11 +14,11 @@ import {
 
 export const SCHEDULER: readonly FixedFlags[] = [
   {
-    because: 'the configuration in force is not written down; give a file with --config',
+    because: 'the scheduler does not write its configuration to a file',
     flags: none('write-config-to'),
   },
   {
-    because: 'a pod that no event freed is tried again after five minutes',
+    because: 'a pod that no event has made schedulable is retried after five minutes',
     flags: { 'pod-max-in-unschedulable-pods-duration': ['5m'] },
   },
   { because: 'the lock is a Lease', flags: { 'leader-elect-resource-lock': ['leases'] } },

@@ -10,7 +10,7 @@ export const none = (...names: readonly string[]): FixedFlags['flags'] =>
   Object.fromEntries(names.map((name) => [name, ['']]));
 
 export const LOG: FixedFlags = {
-  because: 'the log is one stream, written line by line, and its detail is that of --v',
+  because: 'the log is one stream, written line by line, and only --v sets its verbosity',
   flags: {
     'log-flush-frequency': ['5s', '0s'],
     'log-json-info-buffer-size': ['0'],
@@ -53,7 +53,7 @@ export function withComponentFlags(command: Command): Command {
     .addOption(
       new Option(
         '--feature-gates <list>',
-        'Name=true,... as each gate stands here; another state is refused, by the name of the gate',
+        'Name=true,...; only the state that a gate has here is accepted',
       ).argParser(gates),
     );
   return withFixedFlags(command, [LOG]);
@@ -61,7 +61,7 @@ export function withComponentFlags(command: Command): Command {
 
 /** Of those that count: all but the kubelet and the proxy, which have some of them. */
 export const METRICS: FixedFlags = {
-  because: 'every metric is shown with all its labels',
+  because: 'all metrics are shown, with all labels',
   flags: {
     'allow-metric-labels': [''],
     'allow-metric-labels-manifest': [''],
@@ -72,7 +72,7 @@ export const METRICS: FixedFlags = {
 
 /** Of those that can pretend to be older. */
 export const VERSIONS: FixedFlags = {
-  because: 'it behaves as Kubernetes v1.36 and as no older one',
+  because: 'only the behaviour of Kubernetes v1.36 is supported',
   flags: {
     'emulated-version': ['', '1.36', 'kube=1.36'],
     'min-compatibility-version': ['', '1.35', 'kube=1.35'],
@@ -80,7 +80,7 @@ export const VERSIONS: FixedFlags = {
 };
 
 export const REQUEST_HEADERS: ToldFlags = {
-  because: 'callers are known by their own certificate or token, never by what a proxy in front says of them',
+  because: 'clients are identified only by their own certificate or token, not by the headers of a proxy',
   flags: [
     'allowed-names',
     'client-ca-file',
@@ -93,20 +93,20 @@ export const REQUEST_HEADERS: ToldFlags = {
 
 export const CLIENT: readonly FixedFlags[] = [
   {
-    because: 'requests are not held back; the server shares its time among its callers',
+    because: 'requests are not rate-limited by the client; the server divides its time among its clients',
     flags: { 'kube-api-burst': ['0'], 'kube-api-qps': ['-1', '0'] },
   },
   { because: 'requests are JSON', flags: { 'kube-api-content-type': ['', 'application/json'] } },
 ];
 
 export const PROFILING: FixedFlags = {
-  because: 'there is no profile to fetch over HTTP; start Node.js with --cpu-prof',
+  because: 'profiles are not served over HTTP; start Node.js with --cpu-prof',
   flags: { 'contention-profiling': ['false'], profiling: ['false'] },
 };
 
 /** Their own HTTPS, over HTTP/1.1 and on a port of their own. */
 export const SERVING: FixedFlags = {
-  because: 'HTTPS is HTTP/1.1 on a port of its own, with one certificate',
+  because: 'only HTTP/1.1 is served, on an unshared port and with one certificate',
   flags: {
     'disable-http2-serving': ['true'],
     'http2-max-streams-per-connection': ['0'],
@@ -120,19 +120,18 @@ export const SERVING: FixedFlags = {
 /** What scheduler and controller manager ask of the apiserver about their callers. */
 export const DELEGATED: readonly FixedFlags[] = [
   {
-    because: 'without --tls-cert-file the certificate is made in memory, for one run',
+    because: 'without --tls-cert-file the certificate is generated in memory at each start',
     flags: { 'cert-dir': [''] },
   },
   {
-    because: 'the CA of client certificates is that of --client-ca-file; none is looked up in the cluster',
+    because: 'the CA of client certificates is that of --client-ca-file; it is not looked up in the cluster',
     flags: {
       'authentication-skip-lookup': ['true'],
       'authentication-tolerate-lookup-failure': ['true', 'false'],
     },
   },
   {
-    because:
-      'health is told to everybody, all else to those who may, and what the apiserver says of them is kept a while',
+    because: 'health checks need no authorization, everything else does; the cache times are fixed',
     flags: {
       'authentication-token-webhook-cache-ttl': ['2m'],
       'authorization-webhook-cache-authorized-ttl': ['5m'],

@@ -9,7 +9,7 @@ import { boolean } from './booleans.js';
 export function withVersionFlag(command: Command, terminal: Terminal): Command {
   const option = new Option(
     '--version [bool]',
-    'print the version of Kubernetes that it stands for, and end',
+    'print the version of Kubernetes that it implements, and exit',
   );
   return command.addOption(option.preset('true')).on('option:version', (text: string | null) => {
     if (text !== null && text !== 'raw' && !boolean(text)) return;

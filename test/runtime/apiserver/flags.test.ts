@@ -88,6 +88,6 @@ test('no token lives longer than the longest life', async () => {
 
 test('a flag that changes nothing is told', () => {
   expect(server.output()).toContain(
-    '"a flag changes nothing here" flag="--requestheader-allowed-names" value="front"',
+    '"a flag has no effect" flag="--requestheader-allowed-names" value="front"',
   );
 });

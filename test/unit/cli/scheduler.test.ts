@@ -18,7 +18,7 @@ describe('flags', () => {
     });
   });
   test.each([
-    [{ leaderElectRetryPeriod: 'soon' }, '--leader-elect-retry-period: "soon" is no duration such as 15s'],
+    [{ leaderElectRetryPeriod: 'soon' }, '--leader-elect-retry-period: "soon" is not a duration such as 15s'],
   ])('%j is refused', (flags, message) => {
     expect(() => election(flags)).toThrow(message);
   });

@@ -14,10 +14,10 @@ describe('where health and metrics are served', () => {
     expect(serving?.tls.cert).toContain('BEGIN CERTIFICATE');
   });
   test.each([
-    [{ securePort: '70000' }, '--secure-port: "70000" is no port'],
-    [{ securePort: '-1' }, '--secure-port: "-1" is no port'],
+    [{ securePort: '70000' }, '--secure-port: "70000" is not a port'],
+    [{ securePort: '-1' }, '--secure-port: "-1" is not a port'],
     [{ bindAddress: 'here' }, '--bind-address: "here" is no IP address'],
-    [{ tlsCertFile: '/x' }, '--tls-cert-file and --tls-private-key-file go together'],
+    [{ tlsCertFile: '/x' }, '--tls-cert-file and --tls-private-key-file must be given together'],
     [{ clientCaFile: '/does/not/exist' }, '--client-ca-file: ENOENT'],
   ])('%j is refused', async (flags, message) => {
     await expect(of(flags)).rejects.toThrow(message);

@@ -107,7 +107,7 @@ describe('the fields', () => {
     ['proxyMode: fast', /proxyMode: .*auto, /],
     ['loggingFormat: xml', /loggingFormat: .*text, json/],
     ['dualStack: "yes"', /dualStack: must be true or false, not "yes"/],
-    ['nodeName: {a: b}', /nodeName: must be a text or a number/],
+    ['nodeName: {a: b}', /nodeName: must be a string or a number/],
     ['detach: true', /detach: unknown field/],
   ])('are refused: %s', async (text, message) => {
     await expect(optionsOf(`${text}\n`)).rejects.toThrow(message);

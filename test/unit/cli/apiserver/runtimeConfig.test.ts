@@ -43,7 +43,7 @@ test.each([
   ['batch/v2alpha1=true', '--runtime-config: batch/v2alpha1 is not served here; there are v1, apps/v1'],
   ['apps/v1/pods=false', 'apps/v1/pods is not served here; there are'],
   ['apps/v1=perhaps', 'apps/v1: "perhaps" is neither true nor false'],
-  ['api/alpha=true', 'api/alpha=true: there is no such version here'],
+  ['api/alpha=true', 'api/alpha=true: no such version is served here'],
   ['apps', 'apps is not served here'],
 ])('%s is refused', (text, message) => {
   expect(() => readRuntimeConfig(text, KNOWN)).toThrow(message);

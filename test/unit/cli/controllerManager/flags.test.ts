@@ -83,7 +83,7 @@ describe('flags of the controller manager', () => {
     ['--concurrent-gc-syncs=0', 'must be at least 1'],
     ['--node-monitor-period=soon', 'must be a duration'],
     ['--leader-elect-resource-lock=endpoints', 'Allowed choices are leases'],
-    ['--cluster-signing-kubelet-serving-cert-file=/x', 'one CA signs for every signer'],
+    ['--cluster-signing-kubelet-serving-cert-file=/x', 'one CA signs for all signers'],
   ])('%s is refused', (word, message) => {
     expect(() => parse(word)).toThrow(message);
   });
@@ -96,7 +96,7 @@ describe('flags of the controller manager', () => {
     const given = (range: string) => () =>
       options('--cluster-cidr=10.0.0.0/8', `--service-cluster-ip-range=${range}`);
     expect(given('10.96.0.0/12')).toThrow('10.96.0.0/12 and --cluster-cidr 10.0.0.0/8 overlap');
-    expect(given('services')).toThrow('"services" is no network');
+    expect(given('services')).toThrow('"services" is not a network');
     expect(given('fd00::/112')).not.toThrow();
   });
   test('refuse a network smaller than one address', () => {
@@ -108,7 +108,7 @@ describe('flags of the controller manager', () => {
   test('say in the help which of them change nothing, and why', () => {
     const help = withFlags(new Command('controller-manager')).helpInformation().replace(/\s+/g, ' ');
     expect(help).toContain(
-      'changes nothing, and the log says so: tokens in Secrets are signed by the apiserver',
+      'no effect, with a warning in the log: tokens in Secrets are signed by the apiserver',
     );
   });
 });

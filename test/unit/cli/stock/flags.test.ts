@@ -92,7 +92,7 @@ describe.each(COMPONENTS)('%s', (component, stock, groups) => {
     ['--v=4', undefined],
     ['-v=4', undefined],
     ['--v=lots', 'Expected a whole number'],
-    ['--vmodule=a=4', 'its detail is that of --v'],
+    ['--vmodule=a=4', 'only --v sets its verbosity'],
     ['--feature-gates=SidecarContainers=true,NodeSwap=false', undefined],
     ['--feature-gates=NodeSwap=true', 'NodeSwap is not built here'],
     ['--feature-gates=SidecarContainers=false', 'SidecarContainers cannot be turned off here'],
