@@ -1,4 +1,4 @@
-// Base64 of text, without the world's helpers: this room is pure. Pure.
+// Base64 of text without Node's Buffer, because this room is pure. Pure.
 // Guarantees: the standard alphabet with padding (RFC 4648, section 4) over the text's UTF-8 bytes.
 
 const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/';

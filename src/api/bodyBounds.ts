@@ -1,5 +1,5 @@
-// What a body may hold before it is made into data: parsing and checking cost far more than looking at its bytes. Pure.
-// Guarantees: one pass, no recursion, and the look ends where a bound is passed.
+// Limits of a request body, checked on its bytes before it is parsed: parsing and validating cost far more. Pure.
+// Guarantees: one pass, no recursion; it ends where a limit is exceeded.
 
 /** As Go's own reader has it. */
 export const MAX_DEPTH = 10_000;

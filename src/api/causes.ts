@@ -1,4 +1,4 @@
-// The faults that validation finds, as Status causes in Kubernetes' words. Pure.
+// Validation errors as Status causes, with Kubernetes' messages. Pure.
 // Guarantees: each sentence is what the stock apiserver says for that kind of fault; the field path is the caller's;
 // within firstCauses a check ends with its MAX_CAUSES-th fault or some megabytes of sentences, however much was left.
 import type { V1StatusCause } from './gen/types.js';

@@ -1,4 +1,4 @@
-// The one way a component speaks to its log; who writes it, and in what form, is decided at the top. Pure.
+// The interface through which components log; who writes the log, and in what format, is decided at the start. Pure.
 
 /** How a log is written: lines for people, or one JSON object a line. */
 export const LOG_FORMATS = ['text', 'json'] as const;

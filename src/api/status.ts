@@ -1,4 +1,4 @@
-// Refusals as Kubernetes says them: a Status with code, reason, message and causes. Pure.
+// Errors of the API as Kubernetes returns them: a Status with code, reason, message and causes. Pure.
 // Guarantees: every reason has its HTTP code here and nowhere else; messages read as the stock apiserver's.
 import type { V1Status, V1StatusCause } from './gen/types.js';
 import type { ResourceType } from './resources.js';

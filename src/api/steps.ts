@@ -1,4 +1,4 @@
-// Long work in steps: a generator that yields where it may be left for a while. Pure.
+// Long work in steps: a generator that yields where other work may run in between. Pure.
 // Guarantees: the result is the same whether the steps run at once or with pauses between them.
 
 /** Yields between its steps and returns its result. */

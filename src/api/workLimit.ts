@@ -1,4 +1,4 @@
-// How long a check may hold the thread that everybody shares; beyond that it is given up, to be done on another thread. Pure.
+// How long a check may run on the main thread; beyond that it is aborted and repeated on a second thread. Pure.
 // Guarantees: outside of withinLimit nothing is ever given up; what is given up has changed nothing.
 
 /** Ends a check from wherever it stands. It is no fault of what is checked. */

@@ -1,4 +1,4 @@
-// What the empty value of a field means in Kubernetes' own types: facts that the schemas do not hold. Pure data.
+// What the empty value of a field means in Kubernetes' Go types, which the schemas do not say. Pure data.
 // Guarantees: a field of a v1 or v2 model that is not named here is kept by value, so that its empty value and its
 // absence are one. Of alpha and beta models nothing is known: everything stays.
 

@@ -1,4 +1,4 @@
-// Who asks, and may they: authentication, impersonation and authorization of one request.
+// Authentication, impersonation and authorization of one request.
 // Guarantees: every path to an object goes through here; an Impersonate header is obeyed or refused, never ignored.
 import { setOwn } from '../api/ownKeys.js';
 import { statusError } from '../api/status.js';

@@ -1,4 +1,4 @@
-// Admission: the last word before a write, after authorization. Plugins may change a draft or refuse it.
+// Admission: runs after authorization and before a write. Plugins may change a draft or refuse it.
 // Guarantees: plugins run in their fixed order; the first refusal ends the request.
 import type { Draft } from '../api/kind.js';
 import type { KubeObject } from '../api/object.js';

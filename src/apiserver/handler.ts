@@ -1,4 +1,4 @@
-// The one path of every request, whoever carries it: parse, authenticate, authorize, answer; failures become Status.
+// The path of every request, over HTTPS or in the process: parse, authenticate, authorize, answer; failures become Status.
 // Guarantees: never throws; a fault of ours is logged and answered as 500 without its details.
 import { randomUUID } from 'node:crypto';
 import { ApiError, statusError } from '../api/status.js';

@@ -1,4 +1,4 @@
-// Who asks for what: the values that authentication produces and authorization judges.
+// User and request attributes: the values that authentication produces and authorization uses.
 import type { CertificateUser } from '../api/certificates/subject.js';
 import type { FieldTerm } from '../api/selectors.js';
 

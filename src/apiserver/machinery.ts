@@ -1,4 +1,4 @@
-// What every verb works with: the store, the caches, the kinds, and the seams that other parts of the server fill.
+// What every verb works with: the store, the caches, the kinds, and the hooks that other parts of the server provide.
 // Guarantees: verbs reach nothing else; time and randomness come from here.
 import type { Draft, KindDefinition, KindVersion } from '../api/kind.js';
 import type { Log } from '../api/log.js';

@@ -1,6 +1,6 @@
-// Which fields of a configuration document are known: those that are read, and those for which there is one way here. Pure.
-// Guarantees: a field that is in neither is refused with the nearest known one; so is a value that asks for anything else
-// than the one way. Nothing in a document is ignored.
+// The known fields of a configuration document: those that are read, and those with only one supported behaviour. Pure.
+// Guarantees: an unknown field is refused with the nearest known one, and so is a value that asks for another behaviour.
+// Nothing in a document is ignored.
 import { didYouMean } from './nearestName.js';
 
 export interface KnownFields {

@@ -1,4 +1,4 @@
-// Counters, gauges and histograms, and how Prometheus reads them: text format 0.0.4. Pure.
+// Counters, gauges and histograms, and their encoding for Prometheus: text format 0.0.4. Pure.
 // Guarantees: a family holds a bounded number of series: what comes after the bound is counted in none; one without
 // numbers is not told.
 

@@ -1,5 +1,5 @@
-// How much each of many holds at the moment, and all together: requests of a user, questions of a client.
-// Guarantees: giving back twice counts once; who holds nothing is not remembered.
+// Counts what each holder has at the moment, and the total: requests of a user, DNS queries of a client.
+// Guarantees: releasing twice counts once; a holder of nothing takes no memory.
 
 export class Tally {
   readonly #held = new Map<string, number>();

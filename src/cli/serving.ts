@@ -1,4 +1,4 @@
-// The flags by which a component that runs alone tells of itself over HTTPS, and what they come to.
+// Flags for the HTTPS server (health, metrics) of a component that runs alone, and the settings they result in.
 // Guarantees: a wrong file or flag is told before anything starts; without a certificate one is made for this run.
 import { readFile } from 'node:fs/promises';
 import { isIP } from 'node:net';

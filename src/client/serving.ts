@@ -1,5 +1,5 @@
-// A component that runs alone tells of itself: who may ask, whether it leads, whether it has read what it needs.
-// Guarantees: one that waits for the lease is ready to take it; one that leads is ready when its copies are whole.
+// Health and metrics of a component that runs alone: who may read them, whether it leads, whether its caches are complete.
+// Guarantees: a component that waits for the lease is ready; a leader is ready when its caches are complete.
 import type { Log } from '../api/log.js';
 import { type Family, Gauge } from '../base/metrics.js';
 import type { Client } from './client.js';

@@ -1,4 +1,4 @@
-// The API of a cluster, as whoever a kubeconfig names.
+// A client of a cluster's API, as the user of a kubeconfig.
 import type { Client } from '../client/client.js';
 import { transportOf } from '../client/kubeconfig.js';
 import { openClient } from '../client/typedClient.js';

@@ -1,5 +1,5 @@
-// What clusters of this machine write down about the network that they share: what they changed, until the last of them goes.
-// Guarantees: notes of other networks are never told.
+// Records of the clusters of this machine about the network they share: what they changed, until the last of them ends.
+// Guarantees: records of other network namespaces are never returned.
 import { readdir, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { readIfThere, writePrivate } from './files.js';

@@ -1,4 +1,4 @@
-// Whether the control plane that a kubeconfig of ours names is there to be asked.
+// Whether the control plane of one of our kubeconfigs is reachable.
 // Guarantees: no answer is not taken for a refusal; only a machine on which nothing listens refuses.
 import { readFile } from 'node:fs/promises';
 import { connect } from 'node:net';

@@ -1,4 +1,4 @@
-// What a key's objects were when its controller was done with them: its own writes, coming back, are no reason to plan.
+// The versions of a key's objects after its controller's last write: watch events of its own writes need no new plan.
 // Guarantees: true only while nothing else has changed since the plan began, and every object is of the version it was left in.
 import type { KubeObject, Stored } from '../api/object.js';
 

@@ -1,4 +1,4 @@
-// Doing a thing many times in batches of 1, 2, 4, ...: a wish that the server refuses costs one request, not all.
+// Repeats a request in batches of 1, 2, 4, ...: if the server refuses it, that costs one request, not all.
 // Guarantees: after a batch with a failure nothing more is tried; every call that was started has ended on return.
 
 interface SlowStartResult {

@@ -1,6 +1,6 @@
-// Questions about the rest of the world: asked of the host's own servers, answers kept as long as they say.
-// Guarantees: one question under way for all who ask the same; an answer must match its question; memory is bounded; a server
-// that does not answer is asked after the others.
+// Queries for names outside the cluster: forwarded to the host's name servers, answers cached for their TTL.
+// Guarantees: equal queries share one in flight; an answer must match its query; memory is bounded; a server that does not
+// answer is used after the others.
 import { randomInt } from 'node:crypto';
 import net, { isIP } from 'node:net';
 import packet, { type Answer, type Packet } from 'dns-packet';

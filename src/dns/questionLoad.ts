@@ -1,5 +1,5 @@
-// How many questions are under way: of each client, and in all.
-// Guarantees: beyond its limit nobody gets in; a client that has nothing under way is not remembered.
+// Counts the DNS queries in flight, per client and in total.
+// Guarantees: no query is accepted beyond a limit; a client without queries in flight takes no memory.
 import { Tally } from '../base/tally.js';
 
 const MAX_OF_CLIENT = 256;

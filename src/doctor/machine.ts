@@ -1,4 +1,4 @@
-// The one door through which doctor looks at the machine it runs on.
+// Everything that doctor reads of its machine is read here.
 // Guarantees: looking leaves nothing behind and never takes longer than its deadline.
 import { execFile } from 'node:child_process';
 import { constants } from 'node:fs';

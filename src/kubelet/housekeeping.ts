@@ -1,6 +1,6 @@
-// What must not stay: pods that nobody wants, dead containers, directories and control groups of pods that are gone.
-// Guarantees: nothing is touched before every source has spoken; what cannot be removed is tried again in the next round
-// and keeps nothing else from going.
+// Removes what is left over: pods that no source has, dead containers, directories and control groups of deleted pods.
+// Guarantees: nothing is removed before every source has reported; a failed removal is retried in the next round and
+// blocks no other.
 import { readdir, rm } from 'node:fs/promises';
 import type { Log } from '../api/log.js';
 import { messageOf } from '../base/errorMessage.js';

@@ -1,4 +1,4 @@
-// The rounds that keep a node usable beside its pods: pressure, images, logs, the kernel's out-of-memory kills.
+// The periodic tasks of a node: eviction under pressure, image and log clean-up, the kernel's OOM kills.
 // Guarantees: none waits for another; a round that fails is logged and tried again in its turn.
 import type { Log } from '../api/log.js';
 import { messageOf } from '../base/errorMessage.js';

@@ -1,4 +1,4 @@
-// Tells of something that fails again and again: at once, then ever more rarely, and when it is over.
+// Logs a repeated failure: at once, then ever more rarely, and when it is over.
 // Guarantees: what fails each second for an hour gives a dozen lines, not 3,600; each tells since when.
 import type { Log } from '../api/log.js';
 import { messageOf } from '../base/errorMessage.js';

@@ -1,4 +1,4 @@
-// What the containers of a pod stand on: its control group, its directories, its sandbox with its addresses.
+// Creates what the containers of a pod need first: its control group, its directories, its sandbox with its addresses.
 // Guarantees: what is there already is kept; a sandbox that cannot be made is told as an event and as the pod's reason.
 import { mkdir } from 'node:fs/promises';
 import { messageOf } from '../base/errorMessage.js';

@@ -1,4 +1,4 @@
-// Puts together what brings one pod where it belongs: sandboxes, container starts, kills and resizes.
+// Composes the parts of a pod sync: sandboxes, container starts, kills and resizes.
 // Guarantees: every pod of this node is synced by the one syncer made here, with the machine's own limits.
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';

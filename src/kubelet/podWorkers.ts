@@ -1,4 +1,4 @@
-// One worker a pod: one sync at a time, the newest wish wins, and a pod goes only forward to its end.
+// One worker per pod: one sync at a time, the newest spec is used, and a pod that ends never starts again.
 // Guarantees: a pod that hangs delays no other; sync, terminating, terminated are passed in this order and once; one that
 // its source takes away and gives back begins anew after its end.
 import type { Log } from '../api/log.js';

@@ -1,4 +1,4 @@
-// The seams inside the kubelet: what the pod worker needs from volumes, environment, probes and images.
+// Interfaces inside the kubelet: what the pod worker needs from volumes, environment, probes and images.
 // Guarantees: each is level-triggered; calling again with the same pod changes nothing.
 import type { V1Container, V1ContainerStatus, V1Pod } from '../api/gen/types.js';
 import type { Stored } from '../api/object.js';

@@ -1,4 +1,4 @@
-// The kubelet's heart: takes the sources' changes in order and hands each pod to its worker.
+// The kubelet's main loop: takes the sources' changes in order and passes each pod to its worker.
 // Guarantees: nothing here waits; a pod that is refused gets its status and is never begun, and one that runs already is
 // ended first; a critical pod that finds no room gets it.
 import { qosClassOf } from '../api/kinds/pod/qos.js';

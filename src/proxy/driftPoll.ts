@@ -1,4 +1,4 @@
-// Looks at what a mode has made, often and cheaply, where the kernel tells no events: IPVS, legacy iptables.
+// Checks what a mode has written, often and cheaply, where the kernel sends no events: IPVS, legacy iptables.
 // Guarantees: our own syncs are never taken for somebody else's change; looking takes a fiftieth of the time at most.
 import type { ProxyMode } from '../../proxy-modes/mode.js';
 

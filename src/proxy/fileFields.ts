@@ -1,4 +1,4 @@
-// The fields of a file of KubeProxyConfiguration v1alpha1: those that are read, and those for which there is one way here. Pure.
+// The fields of a file of KubeProxyConfiguration v1alpha1: those that are read, and those with only one supported behaviour. Pure.
 // Guarantees: a value that asks for anything else than what this proxy does is refused, so nothing in a file is ignored. What
 // Kubernetes reads as "the default" (nothing, a duration of zero) is taken where the default is what this proxy does.
 import { sameJson } from '../api/ownKeys.js';

@@ -1,4 +1,4 @@
-// The numbers a proxy tells of itself, under kube-proxy's names, in Prometheus' text form.
+// The metrics of a proxy, with kube-proxy's names, in Prometheus' text format.
 // Guarantees: bounded: every metric has a fixed set of labels.
 import {
   Counter,

@@ -1,4 +1,4 @@
-// One proxy at a time on the rules of one network: two would take each other's for damage, and repair it for ever.
+// Only one proxy per network namespace: two would treat each other's rules as damage and repair them forever.
 // Guarantees: the second gives up before it has changed anything; the claim ends with its process, also by kill -9, and leaves no
 // file. Where no file can be locked (a folder that is not there or cannot be written), it is told and the proxy runs.
 import { stat } from 'node:fs/promises';

@@ -1,4 +1,4 @@
-// The catalog over informers of the kinds that the apiserver has.
+// The catalog (Services, volumes) read from the informers of the kinds that the apiserver serves.
 // Guarantees: every change of them is told, so that pods that wait for a volume or a Service look again.
 import { keyOf } from '../api/object.js';
 import {

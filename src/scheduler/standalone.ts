@@ -1,4 +1,4 @@
-// A scheduler as a process of its own: leader among its like, then at work until it no longer is.
+// A scheduler as a process of its own: waits for leadership, then schedules until it loses it.
 // Guarantees: two schedulers of one cluster never choose at the same time while leader election is on; health is served
 // first.
 import type { Log } from '../api/log.js';

@@ -1,4 +1,4 @@
-// Does a pod put up with a taint. Pure.
+// Whether a pod tolerates a taint. Pure.
 import type { V1Taint, V1Toleration } from '../api/gen/types.js';
 
 export function tolerates(tolerations: readonly V1Toleration[] | undefined, taint: V1Taint): boolean {

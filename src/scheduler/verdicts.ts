@@ -1,4 +1,4 @@
-// What nodes said to pods that ask for the same, kept while a node stays as it was. A node is asked once, not once a pod.
+// Caches the result of filtering a node for pods with equal requirements, until the node changes.
 // Guarantees: a node that changed in any way is asked again; only pods to which nothing but sums matters share; bounded.
 import type { FilterRun } from './filterRun.js';
 import type { Plugin } from './plugin.js';

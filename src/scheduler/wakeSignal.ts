@@ -1,4 +1,4 @@
-// Something to wait on that others ring. A ring while nobody waits is remembered.
+// A signal to wait for. A signal that comes while nobody waits is remembered.
 
 export class WakeSignal {
   #hasRung = false;

@@ -1,4 +1,4 @@
-// Tells the past to watches that start far behind: one reading for all that wait, however many they are.
+// Sends past changes to watches that start far behind: one pass over the log for all that wait.
 // Guarantees: at most one reading at a time; each member gets every change after the earliest wish, and drops what it knows.
 import type { StoreEvent } from './store.js';
 

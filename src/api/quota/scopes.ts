@@ -1,4 +1,4 @@
-// Which objects a ResourceQuota speaks of, and what it demands that they say. Pure.
+// Which objects a ResourceQuota counts, and which fields it requires of them. Pure.
 import type { V1Pod, V1PodSpec, V1ResourceQuota, V1ScopedResourceSelectorRequirement } from '../gen/types.js';
 import { qosClassOf } from '../kinds/pod/qos.js';
 import type { KubeObject } from '../object.js';

@@ -1,4 +1,4 @@
-// The seam for x-kubernetes-validations: rules that a schema carries, written in an expression language. Pure.
+// The interface for x-kubernetes-validations: rules that a schema carries, written in an expression language. Pure.
 // Guarantees: while nothing implements it, a definition with rules is refused, so no rule is ever ignored.
 import type { Cause } from '../causes.js';
 import type { JsonSchema } from './schema.js';

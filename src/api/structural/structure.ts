@@ -1,4 +1,4 @@
-// Whether a schema is structural: every field said outside of the junctors, which only restrict its value. Pure.
+// Whether a schema is structural: every field is declared outside of allOf, anyOf, oneOf and not, which only restrict it. Pure.
 // Guarantees: Kubernetes' rules and sentences; faults in order of their text, as Kubernetes sorts them.
 import { type Cause, forbiddenField, invalidValue, required } from '../causes.js';
 import { getOwn, sameJson } from '../ownKeys.js';

@@ -1,4 +1,4 @@
-// Instances held against the values that a schema allows, in Kubernetes' words. Pure.
+// Validation of instances against a schema, with Kubernetes' messages. Pure.
 // Guarantees: linear in the instance but for the junctors, whose schemas the definition's author wrote; what an update left
 // as it was is not told again; a path is made into text only for a fault.
 import {

@@ -1,4 +1,4 @@
-// Three plugins that look at little: one that refuses nothing, one that refuses everything, one that distrusts images on the node. Pure.
+// Three small plugins: AlwaysAdmit, AlwaysDeny, and AlwaysPullImages, which does not trust images on the node. Pure.
 import { PODS } from '../../api/resources.js';
 import { forbidden, invalid } from '../../api/status.js';
 import type { AdmissionPlugin, AdmissionRequest } from '../admission.js';

@@ -1,4 +1,4 @@
-// What admission plugins must know of other objects: each asked by name, or all of a kind.
+// How admission plugins read other objects: one by name, or all of a kind.
 // Guarantees: an object that was just created is found by name: a local copy answers first, the store itself when that has nothing.
 import type * as k from '../../api/gen/types.js';
 import type { KindDefinition } from '../../api/kind.js';

@@ -1,4 +1,4 @@
-// How plugins ask what a request is about. Pure.
+// Helpers by which plugins see which object and operation a request is for. Pure.
 // Guarantees: a draft is taken for a kind only when the request's type says so.
 import type { Draft } from '../../api/kind.js';
 import type { KubeObject } from '../../api/object.js';

@@ -1,4 +1,4 @@
-// The audit log as a file: one JSON line a request, set aside when it has grown.
+// The audit log as a file: one JSON line per request, rotated when it is large.
 // Guarantees: the file is readable by its owner alone; when the disk does not keep up, lines are counted as lost, memory is
 // not filled; of the files beside it only those that it set aside itself are ever removed, the oldest first.
 import {

@@ -1,4 +1,4 @@
-// Which of the rights that some rules want other rules do not give. Pure.
+// Which of the rights in some RBAC rules are not covered by other rules. Pure.
 // Guarantees: values that the held rules do not tell apart are compared once, so the work follows how the held rules differ
 // and the number of values, not their product; it ends with the first MAX_MISSING rights, and at MAX_WORK it refuses.
 import type { V1PolicyRule } from '../../api/gen/types.js';

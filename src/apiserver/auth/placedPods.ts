@@ -1,4 +1,4 @@
-// What the server itself must know of every pod: who it is, where it runs, and what its node may read because of it.
+// What the Node authorizer needs of every pod: its identity, its node, and the objects that the node may read for it.
 // Guarantees: a pod takes a few hundred bytes here, however large it is; its place and references are of one version.
 import type { V1Pod } from '../../api/gen/types.js';
 import type { KubeObject, Stored } from '../../api/object.js';

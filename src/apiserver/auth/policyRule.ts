@@ -1,4 +1,4 @@
-// Policy rules in one line each. Pure.
+// A short notation for RBAC policy rules, one line per rule. Pure.
 import type { V1PolicyRule } from '../../api/gen/types.js';
 
 export const READ = ['get', 'list', 'watch'] as const;

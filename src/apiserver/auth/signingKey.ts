@@ -1,4 +1,4 @@
-// Keys of service account tokens: their algorithm, their id, and their public face as a JSON web key set.
+// Keys of service account tokens: their algorithm, their id, and their public part as a JSON web key set.
 // Guarantees: a key's id is the digest of its public half, so two servers with one key agree on it.
 import { createHash, createPrivateKey, createPublicKey, type KeyObject } from 'node:crypto';
 import { AuthConfigError } from './error.js';

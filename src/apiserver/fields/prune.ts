@@ -1,6 +1,6 @@
-// What an applier no longer names goes from the object, where others may own it in a version that a webhook converts.
-// Guarantees: of what the applier owned only that goes which nobody owns in any version; while nothing goes nothing is
-// converted, since an object that lacks fields may be one that its webhook cannot convert.
+// Removes fields that an applier no longer applies, also where others may own them in versions that a webhook converts.
+// Guarantees: only fields that nobody owns in any version are removed; if nothing is removed, nothing is converted,
+// because a webhook may be unable to convert an object that lacks fields.
 import type { KubeObject } from '../../api/object.js';
 import { atOnce } from '../../api/steps.js';
 import { difference, EMPTY, type FieldSet, intersection, isEmptySet, union } from './fieldSet.js';

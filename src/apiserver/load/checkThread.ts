@@ -1,4 +1,4 @@
-// The thread of slowChecks.ts: holds objects against what their kinds demand, one after the other, and answers the faults.
+// The thread of slowChecks.ts: validates objects one after the other and returns the errors.
 // Guarantees: judges as the server itself would; gives way to every other thread of the machine.
 import { readlinkSync } from 'node:fs';
 import { setPriority } from 'node:os';

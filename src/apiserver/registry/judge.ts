@@ -1,5 +1,5 @@
-// What is wrong with an object before it is written, found without holding up others.
-// Guarantees: the same faults whichever thread finds them.
+// Validates an object before it is written, without blocking other requests.
+// Guarantees: the same errors whichever thread finds them.
 import { performance } from 'node:perf_hooks';
 import type { Causes } from '../../api/causes.js';
 import { validateObject } from '../../api/meta.js';

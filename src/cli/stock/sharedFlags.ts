@@ -1,4 +1,4 @@
-// What several of Kubernetes' components are told in the same words: their log, their gates, their own HTTPS.
+// Flags that several Kubernetes components share: logging, feature gates, HTTPS.
 // Guarantees: each of these flags is in one place, and means the same in every component.
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { gatesFault } from '../../base/featureGates.js';

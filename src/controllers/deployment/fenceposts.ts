@@ -1,4 +1,4 @@
-// How far a rolling update may go above and below the wished number of pods. Pure.
+// How far a rolling update may go above and below the desired number of pods. Pure.
 // Guarantees: never both zero, else an update could not move.
 import type { V1Deployment } from '../../api/gen/types.js';
 import type { Stored } from '../../api/object.js';

@@ -1,4 +1,4 @@
-// A pod that was told it would be disrupted, and was not: after a while its condition no longer says so.
+// Clears the condition DisruptionTarget, after a while, of pods that were not disrupted after all.
 // Guarantees: pods that are going or have ended keep the condition, as do those that their kubelet ends.
 import type { V1PodCondition } from '../../api/gen/types.js';
 import { keyOf } from '../../api/object.js';

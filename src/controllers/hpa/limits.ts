@@ -1,4 +1,4 @@
-// How fast a wish for more or fewer pods may come true: bounds, stabilisation, policies. Pure.
+// How fast an autoscaler may scale: bounds, stabilization window, policies. Pure.
 // Guarantees: the result is within minReplicas and maxReplicas; a policy's pace counts what was scaled in its period.
 import type {
   V2HorizontalPodAutoscalerSpec,

@@ -1,5 +1,5 @@
-// Fields of KubeletConfiguration v1beta1 for which there is one way here, with the values that say just that. Pure.
-// Guarantees: a value that asks for anything else is refused, so nothing in a file is ignored. What Kubernetes reads as
+// Fields of KubeletConfiguration v1beta1 with only one supported behaviour, and the values that describe it. Pure.
+// Guarantees: any other value is refused, so nothing in a file is ignored. What Kubernetes reads as
 // "the default" (nothing, a duration of zero) is among them where the default is what this kubelet does.
 
 const NONE = [''] as const;

@@ -1,4 +1,4 @@
-// The door of the kubelet's API: a request becomes a route only for a caller who may take it.
+// Access control of the kubelet's API: a request reaches its route only if the caller may use it.
 // Guarantees: 401 and 403 come before anything is looked up, so that a stranger learns nothing, not even what exists.
 import type http from 'node:http';
 import type { TLSSocket } from 'node:tls';

@@ -1,4 +1,4 @@
-// Rules about the UDP packets that carry those of pods between nodes: taken from nodes alone, and not tracked. Pure.
+// nf_tables rules for the VXLAN packets between nodes: accepted only from nodes, and not tracked. Pure.
 // Guarantees: one transaction replaces what was there, so packets of nodes that stay pass all the while; packets to other
 // addresses, and of Services that use the same port, are left alone.
 import type { Family } from '../../api/ip.js';

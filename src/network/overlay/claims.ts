@@ -1,4 +1,4 @@
-// Which of what the nodes state about the overlay is believed: a node's word alone opens no way. Pure.
+// Checks the annotations of nodes about the overlay: what a node states is not enough to get a route. Pure.
 // Guarantees: a range outside the cluster's, over the services', over ours or over that of an older node is refused, and so
 // are addresses and devices that another node or nobody can have; a refusal says why.
 import { endpointIpFaults } from '../../api/endpointIp.js';

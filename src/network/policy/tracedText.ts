@@ -1,4 +1,4 @@
-// Puts the kernel's word on a packet beside that of the objects. Pure.
+// Compares the kernel's verdict on a packet with that computed from the objects, as text. Pure.
 // Guarantees: they agree only when both name the same outcome, the same direction, and the same rule of the same policy.
 import type { ProbeOutcome } from '../../kernel/probe.js';
 import type { Verdict } from './judge.js';

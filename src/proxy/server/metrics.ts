@@ -1,4 +1,4 @@
-// What the proxy tells on its metrics port: /metrics, /proxyMode, /configz, /healthz. Pure.
+// What the proxy serves on its metrics port: /metrics, /proxyMode, /configz, /healthz. Pure.
 import type { ProxyMetrics } from '../metrics.js';
 import { type Answer, json, notFound } from './http.js';
 

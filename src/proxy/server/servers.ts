@@ -1,4 +1,4 @@
-// All that a running proxy tells over HTTP: its health, its metrics, and the health of services with a node port for it.
+// All HTTP servers of a running proxy: its health, its metrics, and the health check node ports of services.
 // Guarantees: everything it opened is closed by `close`, and when one of them cannot be opened.
 import type { Log } from '../../api/log.js';
 import type { Listening } from '../../client/listen.js';

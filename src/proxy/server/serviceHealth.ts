@@ -1,4 +1,4 @@
-// Health check node ports: one small server for each service that has one, told by its local endpoints.
+// Health check node ports: one small server per service that has one, which reports its local endpoints.
 // Guarantees: servers follow the services; a port that cannot be had is tried again with the next change.
 import type { Log } from '../../api/log.js';
 import type { Listening } from '../../client/listen.js';

@@ -1,4 +1,4 @@
-// Keeps what LMDB's map holds resident small: whatever was read once stays mapped for ever otherwise.
+// Keeps the resident part of LMDB's memory map small: otherwise pages stay resident forever once they were read.
 // The package maps a file that has grown anew and leaves the old maps until it is closed, by the thread that closes it.
 // Guarantees: about LIMIT bytes of the file are resident at most, however much is read, and next to nothing while nobody reads;
 // reading is never wrong or held up.

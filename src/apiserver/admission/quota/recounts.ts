@@ -1,4 +1,4 @@
-// How often what a quota says is used was counted anew by somebody who knows nothing of reservations.
+// Detects that the usage of a quota was recounted by a controller that does not know of pending reservations.
 // Guarantees: a version that a ledger of another server wrote is no count; who wrote is read from the managed fields.
 import type { Quota } from './ledger.js';
 

@@ -1,4 +1,4 @@
-// The rights of what Trellis has and Kubernetes has not, and who has them: named apart, so that its roles stay as they are. Pure.
+// Roles and bindings of components that Kubernetes does not have, in roles of their own, which leaves the stock roles unchanged. Pure.
 // Guarantees: each gives what one controller or certificate needs and no more.
 import type { RbacV1Subject, V1PolicyRule } from '../../../api/gen/types.js';
 import { EVENTS, READ, rule } from '../policyRule.js';

@@ -1,4 +1,4 @@
-// Rules that an earlier version gave by default and this one gives no more: taken from the clusters that have them. Pure.
+// Default rules of earlier versions that no longer exist: they are removed from clusters that have them. Pure.
 // Guarantees: only a rule that is exactly as it was given goes; what an administrator wrote stays.
 import type { V1PolicyRule } from '../../../api/gen/types.js';
 import { pathRule, READ, READ_WRITE, rule } from '../policyRule.js';

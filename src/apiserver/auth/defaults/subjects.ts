@@ -1,4 +1,4 @@
-// Whom a binding names, in one word each. Pure.
+// Short functions for the subjects of bindings. Pure.
 import type { RbacV1Subject } from '../../../api/gen/types.js';
 
 export const RBAC = 'rbac.authorization.k8s.io';

@@ -1,4 +1,4 @@
-// How many may wait for one webhook: calls at once, by user, and who has to come again.
+// Limits of concurrent and waiting calls per webhook and user; requests beyond them get 429.
 // Guarantees: a webhook that is slow holds few requests at a time, whoever sends them; one user never holds all of its
 // calls.
 import { statusError } from '../../../api/status.js';
