@@ -22,9 +22,12 @@ export function setOwn(members: Members, key: string, value: unknown): void {
 export function copyJson<V>(value: V): V {
   if (typeof value !== 'object' || value === null) return value;
   if (Array.isArray(value)) return value.map(copyJson) as V;
-  const members = value as Members;
-  const copy: Members = {};
-  for (const key of Object.keys(members)) setOwn(copy, key, copyJson(members[key]));
+  // Made whole: an object that grows member by member is moved again and again.
+  const copy: Members = { ...(value as Members) };
+  for (const key of Object.keys(copy)) {
+    const member = copy[key];
+    if (typeof member === 'object' && member !== null) setOwn(copy, key, copyJson(member));
+  }
   return copy as V;
 }
 

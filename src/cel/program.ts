@@ -9,16 +9,7 @@ import { TYPE_NAMES } from './library.js';
 import type { Meter, Overload } from './signature.js';
 import type { Expr, Loop } from './syntax.js';
 import type { CelType } from './types.js';
-import {
-  isMap,
-  isObject,
-  ListValue,
-  type MapValue,
-  mapValue,
-  OptionalValue,
-  TypeValue,
-  type Value,
-} from './values.js';
+import { isMap, isObject, ListValue, mapValue, OptionalValue, TypeValue, type Value } from './values.js';
 
 export class Budget implements Meter {
   #used = 0;
@@ -140,12 +131,11 @@ class Compiler {
     const args = exprs.map((arg) => this.compile(arg, slots));
     const isSure = overloads.length === 1 && exprs.every((arg) => !isDynamic(this.#checked.types.get(arg)));
     const only = isSure ? overloads[0] : undefined;
-    return ({ budget, slots: values }) => {
-      const frame = { budget, slots: values };
+    return (frame) => {
       const actual = args.map((arg) => arg(frame));
       const chosen = only ?? choose(overloads, actual);
-      budget.spend(chosen.cost === undefined ? 1 : chosen.cost(actual));
-      return chosen.run(actual, budget);
+      frame.budget.spend(chosen.cost === undefined ? 1 : chosen.cost(actual));
+      return chosen.run(actual, frame.budget);
     };
   }
 
@@ -319,24 +309,23 @@ function* roundsOf(
   { slots, budget }: Frame,
   { first, isPair }: { readonly first: number; readonly isPair: boolean },
 ): Generator<Value, void> {
-  if (!(range instanceof ListValue) && !isMap(range)) throw noOverload();
-  const keys = range instanceof ListValue ? indexes(range.size) : range.keys();
-  for (const key of keys) {
+  if (range instanceof ListValue) {
+    for (let at = 0; at < range.size; at += 1) {
+      budget.spend(3);
+      const key = isPair ? BigInt(at) : at;
+      slots[first] = isPair ? key : range.at(at);
+      if (isPair) slots[first + 1] = range.at(at);
+      yield key;
+    }
+    return;
+  }
+  if (!isMap(range)) throw noOverload();
+  for (const key of range.keys()) {
     budget.spend(3);
-    const item =
-      range instanceof ListValue
-        ? range.at(Number(key))
-        : isPair
-          ? ((range as MapValue).get(key) as Value)
-          : key;
-    slots[first] = isPair ? key : item;
-    if (isPair) slots[first + 1] = item;
+    slots[first] = key;
+    if (isPair) slots[first + 1] = range.get(key) as Value;
     yield key;
   }
-}
-
-function* indexes(count: number): Generator<Value, void> {
-  for (let at = 0; at < count; at += 1) yield BigInt(at);
 }
 
 interface LoopParts {

@@ -24,7 +24,8 @@ class Filling {
   }
 
   value(value: unknown, schema: Structural | undefined | null): void {
-    if (schema === undefined || schema === null || typeof value !== 'object' || value === null) return;
+    if (schema === undefined || schema === null || !schema.isFillable) return;
+    if (typeof value !== 'object' || value === null) return;
     if (Array.isArray(value)) this.#items(value, schema.items);
     else this.#members(value as Members, schema);
   }

@@ -1,13 +1,16 @@
-// Regular expressions that others wrote: Go's syntax, run by an automaton. Pure.
+// Regular expressions that others wrote: Go's syntax, run by an automaton or, if they are simple, by JavaScript. Pure.
 // Guarantees: time in proportion to the text, whatever the expression; one that Go would not compile is refused; what stays
 // compiled is bounded by its size; compiling and matching count as work before they begin.
 import { RE2JS, RE2JSException } from 're2js';
 import { spendWork } from '../workLimit.js';
+import { linearPattern } from './linearPattern.js';
 import { programSize } from './patternSize.js';
 
 interface Known {
   readonly compiled: RE2JS;
   readonly size: number;
+  /** The same for JavaScript's own engine, which is several times faster. */
+  readonly linear: RegExp | undefined;
 }
 
 /** Definitions share their patterns: names, versions, durations. Those that nobody asks for while `recent` fills go. */
@@ -34,9 +37,9 @@ export function requirePattern(source: string): void {
 
 /** Whether some part of the text matches. Throws PatternError. */
 export function matchesPattern(source: string, text: string): boolean {
-  const { compiled, size } = knownPattern(source);
+  const { compiled, size, linear } = knownPattern(source);
   spendSearch(text.length, size);
-  return compiled.matcher(text).find();
+  return linear === undefined ? compiled.matcher(text).find() : linear.test(text);
 }
 
 export interface Search {
@@ -83,7 +86,7 @@ function make(source: string): Known {
     throw new PatternError(`it has more than ${MOST_CHARACTERS} characters`);
   const size = programSize(source);
   spendWork(size * COMPILE);
-  return { compiled: compile(source), size };
+  return { compiled: compile(source), size, linear: linearPattern(source) };
 }
 
 function compile(source: string): RE2JS {

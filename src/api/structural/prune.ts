@@ -17,7 +17,7 @@ interface Unknown {
 /** `schema` is that of a whole resource. */
 export function prunedResource(resource: Members, schema: Structural, unknown: Unknown): Members {
   const pruning = { path: [], unknown };
-  return prunedMembers(resource, { ...schema, isEmbedded: true }, pruning);
+  return prunedMembers(resource, schema, pruning, true);
 }
 
 export function pruned(value: unknown, schema: Structural | undefined, unknown: Unknown): unknown {
@@ -43,21 +43,38 @@ function prunedValue(value: unknown, schema: Structural | undefined, pruning: Pr
 const kept = (items: Structural): Structural =>
   items.keepsUnknown ? items : { ...items, keepsUnknown: true };
 
-function prunedMembers(members: Members, schema: Structural | undefined, pruning: Pruning): Members {
-  const result: Members = {};
-  for (const name of Object.keys(members)) {
-    const value = members[name];
-    if (schema?.isEmbedded === true && META.has(name)) setOwn(result, name, copyJson(value));
+function prunedMembers(
+  members: Members,
+  schema: Structural | undefined,
+  pruning: Pruning,
+  isResource = schema?.isEmbedded === true,
+): Members {
+  // Made whole: an object that grows member by member is moved again and again.
+  const result: Members = { ...members };
+  let isComplete = true;
+  for (const name of Object.keys(result)) {
+    const value = result[name];
+    if (isResource && META.has(name)) replace(result, name, copyJson(value));
     else {
       const property = schema?.properties.get(name);
-      if (property !== undefined) setOwn(result, name, at(pruning, name, value, property));
+      if (property !== undefined) replace(result, name, at(pruning, name, value, property));
       else if (schema?.additional !== undefined)
-        setOwn(result, name, at(pruning, name, value, schema.additional ?? undefined));
-      else if (schema?.keepsUnknown === true) setOwn(result, name, copyJson(value));
-      else note(pruning, name);
+        replace(result, name, at(pruning, name, value, schema.additional ?? undefined));
+      else if (schema?.keepsUnknown === true) replace(result, name, copyJson(value));
+      else {
+        note(pruning, name);
+        delete result[name];
+        isComplete = false;
+      }
     }
   }
-  return result;
+  // An object that lost a member is slow to read.
+  return isComplete ? result : { ...result };
+}
+
+/** Texts and numbers are there already. */
+function replace(members: Members, name: string, value: unknown): void {
+  if (typeof value === 'object' && value !== null) setOwn(members, name, value);
 }
 
 function at(pruning: Pruning, step: Step, value: unknown, schema: Structural | undefined): unknown {

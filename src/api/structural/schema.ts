@@ -26,6 +26,8 @@ export interface Structural {
   readonly defaulted: readonly (readonly [string, Structural])[];
   /** True when something below, or this, has a default. */
   readonly hasDefaults: boolean;
+  /** True when an instance may have something in it to fill in, or a null that has to go. */
+  readonly isFillable: boolean;
   /** True when something below, or this, is a list that is a set or has keys. */
   readonly hasKeyedLists: boolean;
   /** True when something below, or this, is an embedded resource. */
@@ -74,6 +76,10 @@ export function structural(source: JsonSchema): Structural {
   const isKeyed = node.listType === 'set' || node.listType === 'map';
   return {
     ...node,
+    isFillable:
+      properties.size > 0 ||
+      (node.additional ?? undefined) !== undefined ||
+      (node.items !== undefined && (node.items.default !== undefined || node.items.isFillable)),
     hasDefaults: node.default !== undefined || parts.some(({ hasDefaults }) => hasDefaults),
     hasKeyedLists: isKeyed || parts.some(({ hasKeyedLists }) => hasKeyedLists),
     hasEmbedded: node.isEmbedded || parts.some(({ hasEmbedded }) => hasEmbedded),

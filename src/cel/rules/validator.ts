@@ -178,14 +178,17 @@ class Run {
     const self = once(() => fromJson(value, type));
     const hadOld = old !== undefined && old !== null;
     const oldSelf = once(() => (hadOld ? fromJson(old, type) : undefined));
+    const alone = once(() => variablesOf(self(), { old: undefined, isOptional: false }));
     for (let index = 0; index < rules.count; index += 1) {
       if (this.#isOver) return;
       const compiled = rules.at(index, type);
       if (compiled === undefined) continue;
       const isOptional = compiled.rule.optionalOldSelf === true;
       if (compiled.usesOldSelf && !hadOld && !isOptional) continue;
-      const variables = () =>
-        variablesOf(self(), { old: compiled.usesOldSelf ? oldSelf() : undefined, isOptional });
+      const variables =
+        compiled.usesOldSelf || isOptional
+          ? () => variablesOf(self(), { old: compiled.usesOldSelf ? oldSelf() : undefined, isOptional })
+          : alone;
       const cause = this.#judge(compiled, variables, { path, shown: isWhole ? undefined : value });
       if (cause !== undefined && (compiled.usesOldSelf || !isUnchanged())) this.causes.push(cause);
     }
@@ -197,7 +200,6 @@ class Run {
     variables: () => ReadonlyMap<string, Value>,
     { path, shown }: { readonly path: string; readonly shown: unknown },
   ): Cause | undefined {
-    const words = wordsOf(compiled);
     const budget = new Budget(Math.min(CALL_LIMIT, this.#left));
     try {
       const holds = compiled.condition.run(variables(), budget);
@@ -205,7 +207,7 @@ class Run {
       if (holds === true) return undefined;
     } catch (error) {
       this.#left -= budget.used;
-      return this.#failed(error, path, words);
+      return this.#failed(error, path, wordsOf(compiled));
     }
     const detail = this.#message(compiled, variables()) ?? defaultMessage(compiled);
     return refusal(compiled, fieldPath(path, compiled), { shown, detail });
