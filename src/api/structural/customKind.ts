@@ -53,13 +53,18 @@ export interface ConvertedForm {
 
 const ANY: JsonSchema = { type: 'object', 'x-kubernetes-preserve-unknown-fields': true };
 
-/** `changedAt` is the revision since which the definition has been as it is. */
-export function customKinds(definition: Definition, changedAt: number): CustomKinds {
+/** Of the objects of a definition. */
+export interface Currency {
+  /** What was stored later was surely written with the definition as it is now. */
+  readonly since: number;
+}
+
+export function customKinds(definition: Definition, currency: Currency): CustomKinds {
   const { spec } = definition;
   const storage = spec.versions.find((version) => version.storage) ?? (spec.versions[0] as Version);
   const compiled = new Map(spec.versions.map((version) => [version.name, new CompiledVersion(version)]));
   const isConverted = spec.conversion?.strategy === 'Webhook' && spec.versions.length > 1;
-  const maker = { definition, storage, compiled, changedAt, isConverted };
+  const maker = { definition, storage, compiled, currency, isConverted };
   const kinds = new Map(spec.versions.map((version) => [version.name, kindOf(maker, version)]));
   const others = spec.versions.filter(({ name }) => name !== storage.name);
   return {
@@ -72,13 +77,13 @@ export function customKinds(definition: Definition, changedAt: number): CustomKi
   };
 }
 
-function convertedForm({ definition, storage, compiled, changedAt }: Maker, version: Version): ConvertedForm {
+function convertedForm({ definition, storage, compiled, currency }: Maker, version: Version): ConvertedForm {
   const own = compiled.get(version.name) as CompiledVersion;
   const apiVersion = apiVersionOf(typeOf(definition, version.name));
   return {
     apiVersion,
     storage: apiVersionOf(typeOf(definition, storage.name)),
-    isCurrent: (revision) => revision > changedAt,
+    isCurrent: (revision) => revision > currency.since,
     inForm: (object) => inForm(object, own.schema, apiVersion),
   };
 }
@@ -126,7 +131,7 @@ interface Maker {
   readonly definition: Definition;
   readonly storage: Version;
   readonly compiled: ReadonlyMap<string, CompiledVersion>;
-  readonly changedAt: number;
+  readonly currency: Currency;
   readonly isConverted: boolean;
 }
 
@@ -223,7 +228,7 @@ export function compareVersions(a: string, b: string): number {
 }
 
 function customForm(maker: Maker, version: Version): CustomForm {
-  const { definition, storage, compiled, changedAt, isConverted } = maker;
+  const { definition, storage, compiled, currency, isConverted } = maker;
   const own = compiled.get(version.name) as CompiledVersion;
   const stored = compiled.get(storage.name) as CompiledVersion;
   const apiVersion = apiVersionOf(typeOf(definition, storage.name));
@@ -233,7 +238,7 @@ function customForm(maker: Maker, version: Version): CustomForm {
     },
     // What a webhook converts is kept as it lies in the store.
     isCurrent: (revision, storedVersion) =>
-      isConverted || (revision > changedAt && storedVersion() === apiVersion),
+      isConverted || (revision > currency.since && storedVersion() === apiVersion),
     current: (object) => {
       const fresh = inForm(object, stored.schema, apiVersion);
       return sameJson(fresh, object) ? undefined : fresh;

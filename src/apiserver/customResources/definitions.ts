@@ -9,7 +9,12 @@ import type { Log } from '../../api/log.js';
 import { sameJson } from '../../api/ownKeys.js';
 import { apiVersionOf } from '../../api/resources.js';
 import { qualifiedResource } from '../../api/status.js';
-import { type CustomKinds, compareVersions, customKinds } from '../../api/structural/customKind.js';
+import {
+  type Currency,
+  type CustomKinds,
+  compareVersions,
+  customKinds,
+} from '../../api/structural/customKind.js';
 import type { CachedObject } from '../registry/cached.js';
 import type { Feed } from '../registry/feed.js';
 import { resourcePrefix } from '../registry/keys.js';
@@ -23,12 +28,17 @@ export type Definition = V1CustomResourceDefinition;
 
 interface Entry {
   readonly definition: Definition;
-  /** The revision since which its spec has been as it is. */
-  readonly changedAt: number;
+  readonly currency: Currency;
   readonly kinds: CustomKinds;
   /** True once its objects are in the caches. */
   readonly isReady: boolean;
 }
+
+/**
+ * Who had begun to write before the definition changed has written, or given up. Until then what is stored may still be as
+ * the former definition had it.
+ */
+const SETTLED_MS = 120_000;
 
 type Place = { readonly group: string; readonly version: string; readonly resource: string };
 
@@ -43,6 +53,7 @@ export class Definitions {
   readonly #known = new KnownConversions();
   readonly #converters = new Map<string, WebhookConverter>();
   readonly conversionMetrics = new ConversionMetrics();
+  readonly #settling = new Set<NodeJS.Timeout>();
   #stop: (() => void) | undefined;
   /** Grows with every change of what is served: what was made of it is made anew. */
   version = 0;
@@ -68,6 +79,7 @@ export class Definitions {
   close(): void {
     this.#stop?.();
     this.#listeners.clear();
+    for (const timer of this.#settling) clearTimeout(timer);
     for (const converter of this.#converters.values()) converter.close();
   }
 
@@ -162,13 +174,13 @@ export class Definitions {
   #take(name: string, definition: Definition, revision: number): Promise<void> | undefined {
     const held = this.#entries.get(name);
     const isSame = held !== undefined && isSameSpec(held.definition, definition);
-    const changedAt = isSame ? held.changedAt : revision;
+    const currency = isSame ? held.currency : this.#currencyOf(definition, revision);
     const kinds =
       isSame && isSameState(held.definition, definition)
         ? held.kinds
-        : this.#kindsOf(name, definition, changedAt);
+        : this.#kindsOf(name, definition, currency);
     const wasKept = held !== undefined && isKept(held.definition);
-    this.#entries.set(name, { definition, changedAt, kinds, isReady: held?.isReady ?? false });
+    this.#entries.set(name, { definition, currency, kinds, isReady: held?.isReady ?? false });
     this.version += 1;
     if (!isKept(definition) || this.isBuiltIn(name)) return undefined;
     if (wasKept) {
@@ -182,8 +194,20 @@ export class Definitions {
     );
   }
 
-  #kindsOf(name: string, definition: Definition, changedAt: number): CustomKinds {
-    const made = customKinds(definition, changedAt);
+  /** Of one that has never been another, all that is stored later is current. */
+  #currencyOf({ metadata }: Definition, revision: number): Currency {
+    if (metadata?.generation === 1) return { since: revision };
+    const currency = { since: Number.POSITIVE_INFINITY };
+    const timer = setTimeout(() => {
+      this.#settling.delete(timer);
+      currency.since = this.#feed.revision;
+    }, SETTLED_MS).unref();
+    this.#settling.add(timer);
+    return currency;
+  }
+
+  #kindsOf(name: string, definition: Definition, currency: Currency): CustomKinds {
+    const made = customKinds(definition, currency);
     const { converted } = made;
     // Those who wait for the one before are still answered; its connections end when they have been idle.
     this.#converters.delete(name);

@@ -24,7 +24,7 @@ let kinds: ReadonlyMap<string, KindDefinition> = new Map();
 function kindOf({ definition, version }: CheckJob): KindDefinition {
   if (version === undefined) return customResourceDefinitionKind as unknown as KindDefinition;
   if (definition !== undefined)
-    ({ kinds } = customKinds(JSON.parse(definition) as V1CustomResourceDefinition, 0));
+    ({ kinds } = customKinds(JSON.parse(definition) as V1CustomResourceDefinition, { since: 0 }));
   const kind = kinds.get(version);
   if (kind === undefined) throw new Error(`the definition has no version ${version}`);
   return kind;

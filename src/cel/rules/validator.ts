@@ -22,8 +22,7 @@ import { OptionalValue, type Value } from '../values.js';
 import { type CompiledRule, compileRule, isCompiled, OLD_SELF, SELF } from './rule.js';
 
 const CALL_LIMIT = 1_000_000;
-/** Half of what stock Kubernetes allows: one thread serves everybody. */
-const OBJECT_BUDGET = 5_000_000;
+const OBJECT_BUDGET = 10_000_000;
 const MAX_MESSAGE_BYTES = 5 * 1024;
 /** Comparing a value with the one before: of some thousands of fields. */
 const COMPARE = 5000;
@@ -73,6 +72,11 @@ class Rules {
     this.#isRoot = isRoot;
 
     this.count = sources.length;
+  }
+
+  /** As the schema names it; empty where it does not. */
+  get typeName(): string {
+    return this.#about.type ?? '';
   }
 
   /** Undefined where expressions see nothing. */
@@ -134,6 +138,16 @@ interface Place {
   readonly isUnchanged: () => boolean;
 }
 
+/** What a rule is about, and how that is told. */
+interface Subject {
+  readonly path: string;
+  /** The path, or the field below it that the rule names. */
+  readonly field: string;
+  readonly type: string;
+  /** Undefined for what is too large to be shown. */
+  readonly shown: unknown;
+}
+
 class Run {
   readonly causes: Cause[] = [];
   #left = OBJECT_BUDGET;
@@ -178,6 +192,7 @@ class Run {
     const self = once(() => fromJson(value, type));
     const hadOld = old !== undefined && old !== null;
     const oldSelf = once(() => (hadOld ? fromJson(old, type) : undefined));
+    const shown = isWhole ? undefined : value;
     const alone = once(() => variablesOf(self(), { old: undefined, isOptional: false }));
     for (let index = 0; index < rules.count; index += 1) {
       if (this.#isOver) return;
@@ -189,16 +204,17 @@ class Run {
         compiled.usesOldSelf || isOptional
           ? () => variablesOf(self(), { old: compiled.usesOldSelf ? oldSelf() : undefined, isOptional })
           : alone;
-      const cause = this.#judge(compiled, variables, { path, shown: isWhole ? undefined : value });
+      const subject = { path, field: fieldPath(path, compiled), type: rules.typeName, shown };
+      const cause = this.#judge(compiled, variables, subject);
       if (cause !== undefined && (compiled.usesOldSelf || !isUnchanged())) this.causes.push(cause);
     }
   }
 
-  /** Undefined when the rule holds. */
+  /** Undefined when the rule holds, or when it could not be run: that is told at once, also of what was so before. */
   #judge(
     compiled: CompiledRule,
     variables: () => ReadonlyMap<string, Value>,
-    { path, shown }: { readonly path: string; readonly shown: unknown },
+    { path, field, type, shown }: Subject,
   ): Cause | undefined {
     const budget = new Budget(Math.min(CALL_LIMIT, this.#left));
     try {
@@ -207,32 +223,29 @@ class Run {
       if (holds === true) return undefined;
     } catch (error) {
       this.#left -= budget.used;
-      return this.#failed(error, path, wordsOf(compiled));
+      this.causes.push(invalidValue(path, type, this.#failure(error, wordsOf(compiled))));
+      return undefined;
     }
-    const detail = this.#message(compiled, variables()) ?? defaultMessage(compiled);
-    return refusal(compiled, fieldPath(path, compiled), { shown, detail });
+    const detail = this.#message(compiled, variables());
+    if (this.#isOver) return invalidValue(field, type, detail ?? '');
+    return refusal(compiled, field, { shown, detail: detail ?? defaultMessage(compiled) });
   }
 
-  #failed(error: unknown, path: string, words: string): Cause {
+  #failure(error: unknown, words: string): string {
     if (!(error instanceof CelError)) throw error;
     if (error.code === 'COST') {
       this.#isOver = true;
-      const why =
-        this.#left <= 0
-          ? 'validation failed due to running out of cost budget, no further validation rules will be run'
-          : `'${error.message}': no further validation rules will be run due to call cost exceeds limit for rule: ${words}`;
-      return invalidWhole(path, why);
+      return this.#left <= 0
+        ? 'validation failed due to running out of cost budget, no further validation rules will be run'
+        : `'${error.message}': no further validation rules will be run due to call cost exceeds limit for rule: ${words}`;
     }
     if (error.code === 'NO_OVERLOAD')
-      return invalidWhole(
-        path,
-        `'${error.message}': call arguments did not match a supported operator, function or macro signature for rule: ${words}`,
-      );
-    return invalidWhole(path, `${error.message} evaluating rule: ${words}`);
+      return `'${error.message}': call arguments did not match a supported operator, function or macro signature for rule: ${words}`;
+    return `${error.message} evaluating rule: ${words}`;
   }
 
-  /** Undefined where the rule's own message has to do. */
-  #message({ message }: CompiledRule, variables: ReadonlyMap<string, Value>): string | undefined {
+  /** Undefined where the rule's own message has to do; what ended the rules where the message costs too much. */
+  #message({ message, rule }: CompiledRule, variables: ReadonlyMap<string, Value>): string | undefined {
     if (message === undefined) return undefined;
     const budget = new Budget(Math.min(CALL_LIMIT, this.#left));
     try {
@@ -242,8 +255,12 @@ class Run {
         ? undefined
         : trimmed;
     } catch (error) {
-      if (error instanceof CelError) return undefined;
-      throw error;
+      if (!(error instanceof CelError)) throw error;
+      if (error.code !== 'COST') return undefined;
+      this.#isOver = true;
+      return budget.used > this.#left
+        ? 'messageExpression evaluation failed due to running out of cost budget, no further validation rules will be run'
+        : `no further validation rules will be run due to call cost exceeds limit for messageExpression: ${JSON.stringify(rule.messageExpression)}`;
     } finally {
       this.#left -= budget.used;
     }

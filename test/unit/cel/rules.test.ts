@@ -114,9 +114,48 @@ describe('rules of an object', () => {
     expect(more).toEqual([]);
   });
 
+  const pairs = 'self.items.all(x, self.items.all(y, x + y >= 0))';
+  const items = { type: 'array', maxItems: 280, items: { type: 'integer' } } as const;
+  const several = (count: number) =>
+    object({
+      spec: object({ items }, rules(...Array.from({ length: count }, (_, i) => `${pairs} || ${i} < 0`))),
+    });
+  const full = { spec: { items: Array.from({ length: 280 }, (_, i) => i) } };
+
+  test('may cost ten million units for one object, and no more', () => {
+    expect(faults(several(20))).toEqual([]);
+    expect(judged(several(15), full)).toEqual([]);
+    expect(judged(several(20), full)).toEqual([
+      'spec: Invalid value: "object": validation failed due to running out of cost budget, no further validation rules will be run',
+    ]);
+  });
+
+  test('that cannot be run are told, also of a value that stays as it was', () => {
+    const old = { spec: { x: 1, y: 1, firstArray: [] } };
+    expect(judged(conformance, old, old)).toHaveLength(1);
+    expect(judged(conformance, { spec: { x: 0, y: 0, firstArray: [], largeArray: [] } })).toHaveLength(1);
+  });
+
+  test('whose message costs too much end the rest', () => {
+    const spec = object(
+      { items },
+      {
+        'x-kubernetes-validations': [
+          { rule: 'self.items.size() == 0', messageExpression: `${pairs} && ${pairs} ? 'a' : 'b'` },
+          { rule: 'self.items.size() == 1' },
+        ],
+      },
+    );
+    const [fault, ...more] = judged(object({ spec }), full);
+    expect(fault).toMatch(
+      /^spec: Invalid value: "object": no further validation rules will be run due to call cost exceeds limit for messageExpression: "self/,
+    );
+    expect(more).toEqual([]);
+  });
+
   test('fail with what went wrong', () => {
     expect(judged(conformance, { spec: { x: 1, y: 1, firstArray: [] } })).toEqual([
-      'spec: Invalid value: no such key: largeArray evaluating rule: self.largeArray.all(x, self.largeArray.all(y, y == x))',
+      'spec: Invalid value: "object": no such key: largeArray evaluating rule: self.largeArray.all(x, self.largeArray.all(y, y == x))',
     ]);
     const mixed: JsonSchema = object({
       p: { 'x-kubernetes-int-or-string': true, ...rules('self.size() > 0') },

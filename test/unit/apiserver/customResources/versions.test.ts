@@ -127,6 +127,32 @@ test('an object that was written in the former storage version after the change 
   expect(listed.body.items).toMatchObject([{ apiVersion: `${GROUP}/v2`, spec: { color: 'red' } }]);
 });
 
+test('an object that was written by the former schema after the change is shown with its fields and defaults of now', async () => {
+  const { send, define, api } = server;
+  await define({ schema: specOf({ size: { type: 'integer' }, old: { type: 'string' } }) });
+  expect((await send('POST', WIDGETS, widget('early', { spec: { size: 1, old: 'x' } }))).status).toBe(201);
+  const path = `${DEFINITIONS}/widgets.${GROUP}`;
+  const { body: held } = await send('GET', path);
+  held.spec.versions[0].schema.openAPIV3Schema = specOf({
+    size: { type: 'integer' },
+    color: { type: 'string', default: 'red' },
+  });
+  expect((await send('PUT', path, held)).status).toBe(200);
+  await untilTrue('the change is served', async () => {
+    const { body } = await send('GET', `${WIDGETS}/early`);
+    return body.spec.color === 'red';
+  });
+  // As a request does that had begun to write before the change, here or at another server.
+  const metadata = { name: 'late', namespace: 'default' };
+  const late = { ...widget('late', { spec: { size: 1, old: 'x' } }), metadata };
+  await api.store.create(`/registry/widgets.${GROUP}/default/late`, Buffer.from(JSON.stringify(late)));
+  const { body } = await send('GET', WIDGETS);
+  expect(body.items.map(({ spec }: { spec: unknown }) => spec)).toEqual([
+    { size: 1, color: 'red' },
+    { size: 1, color: 'red' },
+  ]);
+});
+
 test('status and scale are subresources: each changes its own part, and only the spec counts', async () => {
   const { send, define } = server;
   await define({
