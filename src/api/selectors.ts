@@ -160,7 +160,11 @@ interface FieldSelector<T> {
 /** What a kind offers to field selectors; `fields` must also answer for an empty object. */
 interface Selectable<T> {
   fields?(object: T): Readonly<Record<string, string>>;
+  /** What custom kinds have besides; every other kind has name and namespace, though it may be in none. */
+  readonly identity?: readonly string[];
 }
+
+const IDENTITY = ['metadata.name', 'metadata.namespace'];
 
 /** The `fieldSelector` of a request. Throws BadRequest for text that is none and for fields the kind does not offer. */
 export function compileFieldSelector<T extends KubeObject>(
@@ -169,12 +173,12 @@ export function compileFieldSelector<T extends KubeObject>(
 ): FieldSelector<T> {
   const terms = fieldTerms(text);
   const offered = kind.fields?.({} as T) ?? {};
+  const { identity = IDENTITY } = kind;
   for (const { field } of terms) {
-    if (field === 'metadata.name' || field === 'metadata.namespace' || Object.hasOwn(offered, field))
-      continue;
+    if (identity.includes(field) || Object.hasOwn(offered, field)) continue;
     throw statusError(
       'BadRequest',
-      kind.fields === undefined
+      kind.fields === undefined && kind.identity === undefined
         ? `"${field}" is not a known field selector: only "metadata.name", "metadata.namespace"`
         : `field label not supported: ${field}`,
     );

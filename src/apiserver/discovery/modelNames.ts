@@ -22,13 +22,21 @@ const META_MODELS = new Set([
   'V1StatusDetails',
 ]);
 
+/** Of groups whose types are not with the others. */
+const PACKAGES: Readonly<Record<string, string>> = {
+  'apiextensions.k8s.io': 'io.k8s.apiextensions-apiserver.pkg.apis.apiextensions',
+};
+
+function packageOf(group: string): string {
+  return PACKAGES[group] ?? `io.k8s.api.${group === '' ? 'core' : group.split('.')[0]}`;
+}
+
 /** Every model that the kinds reach, with its name. A model that several groups use is named by the first: core. */
 export function modelNames(kinds: readonly Form[]): ReadonlyMap<string, string> {
   const names = new Map<string, string>();
   const byGroup = [...kinds].sort((a, b) => (a.type.group < b.type.group ? -1 : 1));
   for (const { model, type } of byGroup) {
-    const group = type.group === '' ? 'core' : (type.group.split('.')[0] ?? type.group);
-    visit(model, `io.k8s.api.${group}`, names);
+    visit(model, packageOf(type.group), names);
   }
   // No kind reaches it, but the lists of custom kinds do.
   visit('V1ListMeta', META, names);

@@ -29,8 +29,11 @@ const SCALARS: Readonly<Record<string, Schema>> = {
   t: { type: 'string', format: 'date-time' },
   u: { type: 'string', format: 'date-time' },
   y: { type: 'string', format: 'byte' },
-  any: { type: 'object' },
 };
+
+const OBJECT: Schema = { type: 'object' };
+/** Where a schema has a value, it may be of any type: a default, what an enumeration names. Elsewhere only objects may be. */
+const JSON_SCHEMA = 'V1JSONSchemaProps';
 
 const QUANTITY = 'io.k8s.apimachinery.pkg.api.resource.Quantity';
 const INT_OR_STRING = 'io.k8s.apimachinery.pkg.util.intstr.IntOrString';
@@ -67,6 +70,7 @@ export function modelSchema(model: string, kinds: readonly Form[], dialect: Dial
       ...descriptionOf(texts[name], code, dialect),
       ...fieldSchema(code.replace(/^!/, '').replace(/s$/, quantities.has(name) ? 'q' : 's'), {
         values: enumOf(model, name),
+        anything: model === JSON_SCHEMA ? {} : OBJECT,
         dialect,
       }),
       ...mergeExtensions(model, name, code),
@@ -94,17 +98,20 @@ const METADATA =
 
 interface FieldOptions {
   readonly values: readonly string[] | undefined;
+  /** What the model means by any value. */
+  readonly anything: Schema;
   readonly dialect: Dialect;
 }
 
 function fieldSchema(code: string, options: FieldOptions): Schema {
-  const { values, dialect } = options;
+  const { values, anything, dialect } = options;
+  if (code === 'any') return anything;
   if (code.startsWith('[]')) return { type: 'array', items: fieldSchema(code.slice(2), options) };
   if (code.startsWith('{}'))
     return { type: 'object', additionalProperties: fieldSchema(code.slice(2), options) };
   if (values !== undefined) return { ...SCALARS[code], enum: values };
   const name = code === 'x' ? INT_OR_STRING : code === 'q' ? QUANTITY : dialect.names.get(code);
-  if (name === undefined) return SCALARS[code] ?? { type: 'object' };
+  if (name === undefined) return SCALARS[code] ?? OBJECT;
   return dialect.v3
     ? { allOf: [{ $ref: `#/components/schemas/${name}` }] }
     : { $ref: `#/definitions/${name}` };

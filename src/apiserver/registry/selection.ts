@@ -13,6 +13,9 @@ export interface Selection {
 
 export const EVERYTHING: Selection = { everything: true, matches: () => true };
 
+const CLUSTER_WIDE = ['metadata.name'];
+const NAMESPACED = [...CLUSTER_WIDE, 'metadata.namespace'];
+
 export function selectionOf(kind: KindDefinition, query: URLSearchParams): Selection {
   const labelText = query.get('labelSelector') ?? '';
   const fieldText = query.get('fieldSelector') ?? '';
@@ -20,10 +23,10 @@ export function selectionOf(kind: KindDefinition, query: URLSearchParams): Selec
   const labels = parseLabelSelector(labelText);
   const offered = kind.fields;
   // The summary carries its fields; an empty object is what the compiler asks with to learn what is offered.
-  const fields = compileFieldSelector<Summary>(
-    fieldText,
-    offered === undefined ? {} : { fields: (summary) => summary.fields ?? offered({}) },
-  );
+  const fields = compileFieldSelector<Summary>(fieldText, {
+    ...(offered === undefined ? {} : { fields: (summary) => summary.fields ?? offered({}) }),
+    ...(kind.custom === undefined ? {} : { identity: kind.type.namespaced ? NAMESPACED : CLUSTER_WIDE }),
+  });
   return {
     everything: false,
     matches: ({ summary }) => labels(summary.labels) && fields.matches(summary),

@@ -19,7 +19,6 @@ export function checkConversion(
 ): Cause[] {
   if (conversion === undefined) return [];
   const { strategy, webhook } = conversion;
-  const at = `${path}.webhook`;
   if (strategy === '') return [required(`${path}.strategy`)];
   if (strategy === 'Webhook') {
     const client = webhook?.clientConfig;
@@ -32,9 +31,13 @@ export function checkConversion(
     ];
   }
   if (strategy !== 'None') return [notSupported(`${path}.strategy`, strategy, ['None', 'Webhook'])];
-  return webhook === undefined
-    ? []
-    : [forbiddenField(at, 'should not be set when strategy is not set to Webhook')];
+  const given = [
+    ...(webhook?.clientConfig === undefined ? [] : ['webhookClientConfig']),
+    ...((webhook?.conversionReviewVersions ?? []).length === 0 ? [] : ['conversionReviewVersions']),
+  ];
+  return given.map((name) =>
+    forbiddenField(`${path}.${name}`, 'should not be set when strategy is not set to Webhook'),
+  );
 }
 
 /** Why the bundle by which the webhook's server is known cannot be used; undefined when it can, or there is none. */

@@ -3,6 +3,7 @@
 // who ask within some seconds; what is kept of that is bounded in bytes.
 import type { KindDefinition } from '../../../api/kind.js';
 import type { KubeObject } from '../../../api/object.js';
+import { sameJson } from '../../../api/ownKeys.js';
 import { statusError } from '../../../api/status.js';
 import type { ConvertedForm } from '../../../api/structural/customKind.js';
 import { CachedObject } from '../../registry/cached.js';
@@ -40,8 +41,12 @@ export class VersionConversion implements Conversion {
   }
 
   isAsWritten(object: CachedObject): boolean {
-    const { own } = this.#options;
-    return own.isCurrent(object.revision) && storedVersionOf(object.bytes) === own.storage;
+    const { own, forms } = this.#options;
+    if (storedVersionOf(object.bytes) !== own.storage) return false;
+    return (
+      own.isCurrent(object.revision) ||
+      sameJson(forms.get(own.storage)?.inForm(object.parse()), object.parse())
+    );
   }
 
   async shown(objects: readonly CachedObject[], caller: Caller): Promise<readonly CachedObject[]> {

@@ -200,6 +200,59 @@ test('status and scale are subresources: each changes its own part, and only the
   expect(causesOf(negative)).toEqual(['.spec.replicas: Invalid value: -1: should be a non-negative integer']);
 });
 
+test('what a scale reads and has another type is refused', async () => {
+  const { send, define } = server;
+  const scale = {
+    specReplicasPath: '.spec.replicas',
+    statusReplicasPath: '.status.deep.replicas',
+    labelSelectorPath: '.status.selector',
+  };
+  const open = { type: 'object', 'x-kubernetes-preserve-unknown-fields': true };
+  await define({ schema: open, version: { subresources: { scale } } });
+  const made = (more: object) => send('POST', WIDGETS, widget('one', more));
+  expect(causesOf(await made({ spec: { replicas: 'x' } }))).toEqual([
+    '.spec.replicas: Invalid value: 0: .spec.replicas accessor error: x is of the type string, expected int64',
+  ]);
+  expect(causesOf(await made({ spec: 'x', status: { deep: true, selector: 1 } }))).toEqual([
+    '.spec.replicas: Invalid value: 0: .spec.replicas accessor error: x is of the type string, expected map[string]interface{}',
+    '.status.deep.replicas: Invalid value: 0: .status.deep.replicas accessor error: true is of the type bool, expected map[string]interface{}',
+    '.status.selector: Invalid value: "": .status.selector accessor error: 1 is of the type int64, expected string',
+  ]);
+  expect(causesOf(await made({ spec: { replicas: -1 } }))).toEqual([
+    '.spec.replicas: Invalid value: -1: should be a non-negative integer',
+  ]);
+  expect((await made({ spec: {}, status: { selector: 'a=b' } })).status).toBe(201);
+});
+
+test('a field that is not selectable is refused, also where the version has none and where there are no namespaces', async () => {
+  const { send, define } = server;
+  const selectableFields = [{ jsonPath: '.spec.size' }];
+  await define({ versions: [{ name: 'v1', storage: true, selectableFields }, { name: 'v1beta1' }] });
+  await define({ plural: 'rocks', kind: 'Rock', scope: 'Cluster' });
+  const told = async (path: string, field: string) =>
+    (await send('GET', `${path}?fieldSelector=${field}%3Dx`)).body.message;
+  const older = WIDGETS.replace('/v1/', '/v1beta1/');
+  expect(await told(older, 'spec.size')).toBe('field label not supported: spec.size');
+  expect(await told(WIDGETS, 'spec.x')).toBe('field label not supported: spec.x');
+  expect(await told(`/apis/${GROUP}/v1/rocks`, 'metadata.namespace')).toBe(
+    'field label not supported: metadata.namespace',
+  );
+  expect(await told(WIDGETS, 'metadata.namespace')).toBeUndefined();
+});
+
+test('what speaks of a webhook is refused where none converts, by its place', async () => {
+  const webhook = {
+    conversionReviewVersions: ['v1'],
+    clientConfig: { url: 'https://converter.example.com/' },
+  };
+  const refused = await server.define({ conversion: { strategy: 'None', webhook } });
+  const why = 'Forbidden: should not be set when strategy is not set to Webhook';
+  expect(causesOf(refused)).toEqual([
+    `spec.conversion.webhookClientConfig: ${why}`,
+    `spec.conversion.conversionReviewVersions: ${why}`,
+  ]);
+});
+
 test('a scale that was never given is an error to whoever asks, and is given by whoever writes it', async () => {
   const { send, define } = server;
   const scale = { specReplicasPath: '.spec.replicas', statusReplicasPath: '.status.replicas' };

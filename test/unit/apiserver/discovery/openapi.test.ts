@@ -15,8 +15,12 @@ const paths = Object.keys((openApiIndex(KINDS) as { paths: object }).paths);
 const refsIn = (document: object) =>
   [...JSON.stringify(document).matchAll(/"\$ref":"#\/([^"]*)"/g)].map(([, ref = '']) => ref);
 
+interface V3Schema {
+  readonly properties: Record<string, object>;
+}
+
 interface V3 {
-  readonly components: { readonly schemas: Readonly<Record<string, { properties: Record<string, object> }>> };
+  readonly components: { readonly schemas: Readonly<Record<string, V3Schema>> };
 }
 
 /** 65 of them, from SIGABRT to SIGXFSZ. */
@@ -55,6 +59,17 @@ describe('OpenAPI', () => {
       'x-kubernetes-patch-strategy': 'merge',
     });
     expect(components.schemas['io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta']).toBeDefined();
+  });
+
+  test('what a schema of a definition holds as a value may be of any type', () => {
+    const name = 'io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.JSONSchemaProps';
+    const { components } = openApiDocument(options, 'apis/apiextensions.k8s.io/v1') as V3;
+    for (const { properties } of [v2.definitions[name], components.schemas[name]] as V3Schema[]) {
+      expect(properties['default']).not.toHaveProperty('type');
+      expect(properties['enum']).toMatchObject({ type: 'array', items: {} });
+      expect(properties['items']).not.toHaveProperty('type');
+      expect(properties['maxItems']).toHaveProperty('type', 'integer');
+    }
   });
 
   test('fields with few values tell them, in both versions', () => {

@@ -1,6 +1,6 @@
 import { RE2JS } from 're2js';
 import { expect, test } from 'vitest';
-import { linearPattern } from '../../../src/api/structural/linearPattern.js';
+import { linearPattern } from '../../../../src/api/structural/linearPattern.js';
 
 test.each([
   '^[a-z0-9]([-a-z0-9]*[a-z0-9])?$',
