@@ -48,6 +48,9 @@ export interface Loop {
 /** More is no rule that a person wrote. */
 const MAX_SOURCE_LENGTH = 100_000;
 
+/** The package counts brackets, but not how operators stand in each other: `1 + 1 + 1` is a level for each sign. */
+const MAX_LEVELS = 500;
+
 const environment = new Environment({
   enableOptionalTypes: true,
   unlistedVariablesAreDyn: true,
@@ -65,7 +68,7 @@ export function parseExpression(source: string): Expr {
   if (source.length > MAX_SOURCE_LENGTH)
     throw new CelError('SYNTAX', `expression is longer than ${MAX_SOURCE_LENGTH} characters`);
   try {
-    return read(environment.parse(source).ast as unknown as Node, source);
+    return new Reader(source).read(environment.parse(source).ast as unknown as Node);
   } catch (error) {
     if (!(error instanceof ParseError)) throw error;
     const at = error.range?.start ?? 0;
@@ -75,54 +78,104 @@ export function parseExpression(source: string): Expr {
 
 const OPERATORS = new Set(['!=', '==', 'in', '+', '-', '*', '/', '%', '<', '<=', '>', '>=']);
 
-function read(node: Node, source: string): Expr {
-  const at = node.pos ?? node.start;
-  const nodeOf = (part: unknown) => read(part as Node, source);
-  const parts = node.args as readonly unknown[];
-  switch (node.op) {
-    case 'value':
-      return { at, op: 'const', value: constant(node.args) };
-    case 'id':
-      return { at, op: 'ident', name: node.args as string };
-    case '.':
-    case '.?':
-      return {
-        at,
-        op: 'select',
-        of: nodeOf(parts[0]),
-        field: parts[1] as string,
-        isOptional: node.op === '.?',
-      };
-    case '[]':
-    case '[?]':
-      return { at, op: 'index', of: nodeOf(parts[0]), key: nodeOf(parts[1]), isOptional: node.op === '[?]' };
-    case 'call':
-      return readCall({ at, source, name: parts[0] as string, args: (parts[1] as Node[]).map(nodeOf) });
-    case 'rcall':
-      return readCall({
-        at,
-        source,
-        name: parts[0] as string,
-        target: nodeOf(parts[1]),
-        args: (parts[2] as Node[]).map(nodeOf),
-      });
-    case 'list':
-      return { at, op: 'list', items: parts.map(nodeOf) };
-    case 'map':
-      return { at, op: 'map', entries: (parts as [Node, Node][]).map(([k, v]) => [nodeOf(k), nodeOf(v)]) };
-    case '&&':
-    case '||':
-      return { at, op: node.op === '&&' ? 'and' : 'or', left: nodeOf(parts[0]), right: nodeOf(parts[1]) };
-    case '?:':
-      return { at, op: 'if', test: nodeOf(parts[0]), yes: nodeOf(parts[1]), no: nodeOf(parts[2]) };
-    case '!_':
-    case '-_':
-      return { at, op: 'call', name: node.op === '!_' ? '!_' : '-_', args: [nodeOf(node.args)] };
-    default:
-      if (!OPERATORS.has(node.op))
-        throw new CelError('SYNTAX', located(source, at, `Syntax error: ${node.op}`));
-      return { at, op: 'call', name: operatorName(node.op), args: parts.map(nodeOf) };
+class Reader {
+  readonly #source: string;
+  #level = 0;
+
+  constructor(source: string) {
+    this.#source = source;
   }
+
+  read(node: Node): Expr {
+    this.#level += 1;
+    if (this.#level > MAX_LEVELS) {
+      const why = `expression recursion limit exceeded: ${MAX_LEVELS}`;
+      throw new CelError('SYNTAX', located(this.#source, node.pos ?? node.start, why));
+    }
+    const expr = this.#one(node);
+    this.#level -= 1;
+    return expr;
+  }
+
+  #one(node: Node): Expr {
+    const source = this.#source;
+    const at = node.pos ?? node.start;
+    const nodeOf = (part: unknown) => this.read(part as Node);
+    const parts = node.args as readonly unknown[];
+    switch (node.op) {
+      case 'value':
+        return { at, op: 'const', value: constant(node.args) };
+      case 'id':
+        return { at, op: 'ident', name: node.args as string };
+      case '.':
+      case '.?':
+        return {
+          at,
+          op: 'select',
+          of: nodeOf(parts[0]),
+          field: parts[1] as string,
+          isOptional: node.op === '.?',
+        };
+      case '[]':
+      case '[?]':
+        return {
+          at,
+          op: 'index',
+          of: nodeOf(parts[0]),
+          key: nodeOf(parts[1]),
+          isOptional: node.op === '[?]',
+        };
+      case 'call':
+        return readCall({ at, source, name: parts[0] as string, args: (parts[1] as Node[]).map(nodeOf) });
+      case 'rcall':
+        return readCall({
+          at,
+          source,
+          name: parts[0] as string,
+          target: nodeOf(parts[1]),
+          args: (parts[2] as Node[]).map(nodeOf),
+        });
+      case 'list':
+        return { at, op: 'list', items: parts.map(nodeOf) };
+      case 'map':
+        return { at, op: 'map', entries: (parts as [Node, Node][]).map(([k, v]) => [nodeOf(k), nodeOf(v)]) };
+      case '&&':
+      case '||':
+        return balanced(node.op === '&&' ? 'and' : 'or', at, operandsOf(node).map(nodeOf));
+      case '?:':
+        return { at, op: 'if', test: nodeOf(parts[0]), yes: nodeOf(parts[1]), no: nodeOf(parts[2]) };
+      case '!_':
+      case '-_':
+        return { at, op: 'call', name: node.op === '!_' ? '!_' : '-_', args: [nodeOf(node.args)] };
+      default:
+        if (!OPERATORS.has(node.op))
+          throw new CelError('SYNTAX', located(source, at, `Syntax error: ${node.op}`));
+        return { at, op: 'call', name: operatorName(node.op), args: parts.map(nodeOf) };
+    }
+  }
+}
+
+/** Of a chain of one of the logical operators, in their order. */
+function operandsOf(chain: Node): readonly Node[] {
+  const found: Node[] = [];
+  const waiting = [chain];
+  for (let node = waiting.pop(); node !== undefined; node = waiting.pop()) {
+    if (node.op !== chain.op) found.push(node);
+    else {
+      const [left, right] = node.args as readonly [Node, Node];
+      waiting.push(right, left);
+    }
+  }
+  return found;
+}
+
+/** However long a chain is, its tree is low: it means the same, whatever stands in brackets. */
+function balanced(op: 'and' | 'or', at: number, operands: readonly Expr[]): Expr {
+  const [only] = operands;
+  if (operands.length === 1 && only !== undefined) return only;
+  const middle = Math.ceil(operands.length / 2);
+  const left = balanced(op, at, operands.slice(0, middle));
+  return { at, op, left, right: balanced(op, at, operands.slice(middle)) };
 }
 
 /** As messages name it: `_+_`, `@in`. */

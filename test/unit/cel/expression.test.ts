@@ -288,6 +288,25 @@ describe('what goes wrong while it runs', () => {
 });
 
 describe('work is bounded', () => {
+  test.each([
+    ['sums', `0${' + 1'.repeat(5000)} > 0`],
+    ['negations', `${'!'.repeat(5000)}true`],
+    ['comparisons', `true${' != true'.repeat(5000)}`],
+  ])('thousands of %s in each other are refused', (_, source) => {
+    expect(fault(source)).toContain('SYNTAX');
+    expect(fault(source)).toContain('expression recursion limit exceeded');
+  });
+
+  test('chains of logical operators may be as long as an expression', () => {
+    expect(run(`${'true && '.repeat(5000)}true`)).toBe(true);
+    expect(run(`${'true && '.repeat(5000)}false`)).toBe(false);
+    expect(run(`${'false || '.repeat(2500)}(1 / 0 == 1)${' || false'.repeat(2000)} || true`)).toBe(true);
+    expect(run(`${'true && false || '.repeat(2000)}true`)).toBe(true);
+    expect(fault(`${'false || '.repeat(2500)}(1 / 0 == 1)${' || false'.repeat(2000)}`)).toContain(
+      'division by zero',
+    );
+  });
+
   test('too many rounds end it, and no answer on another side hides that', () => {
     const nested = 'lists.range(1000).all(a, lists.range(1000).all(b, a + b >= 0))';
     expect(fault(nested)).toBe('COST: operation cancelled: actual cost limit exceeded');
