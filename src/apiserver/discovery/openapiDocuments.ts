@@ -2,10 +2,10 @@
 // Guarantees: a server that nobody asks for texts never loads them.
 import type { KindDefinition } from '../../api/kind.js';
 import { componentStatusKind } from '../../api/kinds/componentStatus.js';
-import type { ResourceType } from '../../api/resources.js';
+import { apiVersionOf, type ResourceType } from '../../api/resources.js';
 import type { Definitions } from '../customResources/definitions.js';
 import { type ApiResponse, bytesResponse, jsonResponse } from '../exchange.js';
-import { servedForms } from '../verbs/served.js';
+import { type Served, servedForms } from '../verbs/served.js';
 import { customModel } from './customOpenApi.js';
 import { type DocumentOptions, openApiDocument, openApiIndex } from './openapi.js';
 import { openApiV2, openApiV2Protobuf } from './openapiV2.js';
@@ -37,7 +37,11 @@ export function makeOpenApi({
     // A definition came, changed or went: every document may be another.
     if (keptOf !== definitions?.version) kept.clear();
     keptOf = definitions?.version;
-    const custom = () => forms().map((form) => customModel(form, !name.startsWith('v2')));
+    const isV2 = name.startsWith('v2');
+    const custom = () =>
+      forms()
+        .filter((form) => isV2 || pathOf(form) === name)
+        .map((form) => customModel(form, !isV2));
     const known =
       kept.get(name) ??
       described({ kinds, version: version.gitVersion }).then((options) =>
@@ -67,6 +71,9 @@ export function makeOpenApi({
     },
   };
 }
+
+/** Of the v3 document that a custom kind is in. */
+const pathOf = ({ kind, version }: Served) => `apis/${apiVersionOf((version ?? kind).type)}`;
 
 const json = (value: object | undefined) =>
   value === undefined ? undefined : Buffer.from(JSON.stringify(value));
