@@ -190,7 +190,9 @@ async function define(
 /** All that a write checks of an object, rules too. */
 function validations(): number[] {
   provideSchemaRules({ check: checkRules, compile: makeValidator });
-  const kind = customKinds(definitionOf('large', 'Large', schemaOf(LARGE_FIELDS)), { since: 0 }).kinds.get('v1');
+  const kind = customKinds(definitionOf('large', 'Large', schemaOf(LARGE_FIELDS)), { since: 0 }).kinds.get(
+    'v1',
+  );
   const spec = specOf(LARGE_FIELDS) as Record<string, unknown>;
   for (let i = 2; i < LARGE_FIELDS; i += 3)
     spec[`field${i}`] = Array.from({ length: 45 }, (_, at) => `text ${at}`);
