@@ -1,6 +1,13 @@
 // Accounts that enforce which Secrets their pods may mount (annotation kubernetes.io/enforce-mountable-secrets). Pure.
-// Guarantees: a pod of such an account names no Secret that the account does not name.
-import type { V1Container, V1EphemeralContainer, V1Pod, V1ServiceAccount } from '../../api/gen/types.js';
+// Guarantees: a pod of such an account sees no Secret that the account does not name, in projected volumes neither: there
+// Kubernetes does not look.
+import type {
+  V1Container,
+  V1EphemeralContainer,
+  V1Pod,
+  V1ServiceAccount,
+  V1Volume,
+} from '../../api/gen/types.js';
 
 const ANNOTATION = 'kubernetes.io/enforce-mountable-secrets';
 /** As Go's strconv.ParseBool. */
@@ -13,11 +20,8 @@ export function enforcesMountable({ metadata }: V1ServiceAccount): boolean {
 /** What a new pod names that the account does not, in Kubernetes' words. */
 export function unmountableIn(account: V1ServiceAccount, { spec }: V1Pod): string | undefined {
   const own = ownedBy(account);
-  const volume = (spec?.volumes ?? []).find(
-    ({ secret }) => secret != null && !own.has(secret.secretName ?? ''),
-  );
-  if (volume !== undefined)
-    return own.refusal(`volume with secret.secretName="${volume.secret?.secretName ?? ''}"`);
+  const inVolumes = unmountableVolume(spec?.volumes, own);
+  if (inVolumes !== undefined) return inVolumes;
   const inContainers =
     unmountableOf('init container', spec?.initContainers, own) ??
     unmountableOf('container', spec?.containers, own);
@@ -45,6 +49,17 @@ function ownedBy({ metadata, secrets = [] }: V1ServiceAccount): Owned {
     refusal: (what) =>
       `${what} is not allowed because service account ${metadata?.name} does not reference that secret`,
   };
+}
+
+function unmountableVolume(volumes: readonly V1Volume[] = [], own: Owned): string | undefined {
+  for (const { secret, projected } of volumes) {
+    if (secret != null && !own.has(secret.secretName ?? ''))
+      return own.refusal(`volume with secret.secretName="${secret.secretName ?? ''}"`);
+    const source = projected?.sources?.find((one) => one.secret != null && !own.has(one.secret.name ?? ''));
+    if (source !== undefined)
+      return own.refusal(`volume with projected secret.name="${source.secret?.name ?? ''}"`);
+  }
+  return undefined;
 }
 
 function unmountableOf(

@@ -72,6 +72,16 @@ describe('an account that enforces its Secrets', () => {
       `volume with secret.secretName="other" ${because}`,
     ],
     [
+      'in a projected volume',
+      {
+        volumes: [
+          { name: 'u', projected: { sources: [{ secret: { name: 'mine' } }] } },
+          { name: 'v', projected: { sources: [{ downwardAPI: {} }, { secret: { name: 'other' } }] } },
+        ],
+      },
+      `volume with projected secret.name="other" ${because}`,
+    ],
+    [
       'in the environment',
       { containers: [{ name: 'c', image: 'i', env: env('other') }] },
       `container c with envVar E referencing secret.secretName="other" ${because}`,
