@@ -19,13 +19,15 @@ interface WideBody {
   body(): Buffer;
 }
 
-export function wideBodies(kind: Pick<KindDefinition, 'type' | 'model'>): WideBody[] {
+/** `members` is how many each list or map has at most. */
+export function wideBodies(kind: Pick<KindDefinition, 'type' | 'model'>, members = MEMBERS): WideBody[] {
   const head = `"apiVersion":"${apiVersionOf(kind.type)}","kind":"${kind.type.kind}"`;
   return collections(kind.model, DEPTH).map(({ path, code }) => {
     const { open, close } = wrap(path, head);
     return {
       name: `${kind.type.resource} ${path.join('.')}`,
-      body: () => Buffer.from(open + filled(code, BYTES - open.length - close.length) + close),
+      body: () =>
+        Buffer.from(open + filled(code, { room: BYTES - open.length - close.length, members }) + close),
     };
   });
 }
@@ -72,11 +74,11 @@ function wrap(path: readonly string[], head: string): { open: string; close: str
 
 const isObjects = (code: string) => element(code.slice(2), 0).startsWith('{');
 
-function filled(code: string, room: number): string {
+function filled(code: string, { room, members }: { room: number; members: number }): string {
   const [begin, end] = code.startsWith('[]') ? '[]' : '{}';
   const parts: string[] = [];
   let size = 2;
-  for (let index = 0; parts.length < (isObjects(code) ? MEMBERS / 2 : MEMBERS); index++) {
+  for (let index = 0; parts.length < (isObjects(code) ? members / 2 : members); index++) {
     const part = code.startsWith('[]')
       ? element(code.slice(2), index)
       : `"k${index}":${value(code.slice(2))}`;

@@ -242,7 +242,7 @@ function ruleFaults(schema: JsonSchema, path: string): Cause[] {
     return [forbiddenField(`${path}.x-kubernetes-validations`, 'rules are not served by this server')];
   return rules.flatMap((entry, index) => {
     const field = `${path}.x-kubernetes-validations[${index}]`;
-    const { rule, message = '', messageExpression = '', reason } = entry;
+    const { rule = '', message = '', messageExpression = '', reason } = entry;
     const hasBreaks = (text: string) => /[\n\r]/.test(text.trim());
     const causes: Cause[] = [];
     if (rule.trim() === '') causes.push(required(`${field}.rule`, 'rule is not specified'));

@@ -93,21 +93,35 @@ const decodeDefinition: BodyReader<Definition> = (value, options) => {
   return decoded;
 };
 
+const OPEN = ['items', 'additionalProperties'];
+const SINGLE = [...OPEN, 'not'];
+const JUNCTORS = ['allOf', 'anyOf', 'oneOf'];
+
 function readOpenMembers(schema: Members): void {
-  for (const name of ['items', 'additionalProperties']) {
+  for (const name of OPEN) {
     const below = schema[name];
     if (below === undefined || typeof below === 'boolean' || Array.isArray(below)) continue;
     schema[name] = decodeModel<V1JSONSchemaProps>('V1JSONSchemaProps', below).object;
   }
-  const parts = ['items', 'additionalProperties', 'not'].map((name) => schema[name]);
-  for (const junctor of ['allOf', 'anyOf', 'oneOf'])
-    parts.push(...((schema[junctor] as unknown[] | undefined) ?? []));
-  parts.push(...Object.values((schema['properties'] as Members | undefined) ?? {}));
-  for (const part of parts) if (isMembers(part)) readOpenMembers(part);
+  for (const name of SINGLE) readOpenPart(schema[name]);
+  for (const name of JUNCTORS) {
+    const parts = schema[name];
+    if (Array.isArray(parts)) for (const part of parts) readOpenPart(part);
+  }
+  const properties = schema['properties'];
+  if (isMembers(properties)) for (const name of Object.keys(properties)) readOpenPart(properties[name]);
+}
+
+function readOpenPart(part: unknown): void {
+  if (isMembers(part)) readOpenMembers(part);
 }
 
 function fillIn({ spec }: Draft<Definition>): void {
-  if (!isMembers(spec?.names)) return;
+  if (spec === undefined) return;
+  spec.group ??= '';
+  spec.scope ??= '';
+  spec.versions ??= [];
+  spec.names ??= { plural: '', kind: '' };
   const { names } = spec;
   names.singular ||= (names.kind ?? '').toLowerCase();
   if (names.kind) names.listKind ||= `${names.kind}List`;
