@@ -101,14 +101,32 @@ export function* subnets(cidr: Cidr, prefix: number): Generator<Cidr, void> {
   for (let base = cidr.base; base < end; base += step) yield { family: cidr.family, base, prefix };
 }
 
+const ZERO = 48;
+const DOT = 46;
+
+/** Character by character: a list may hold tens of thousands. */
 function parseV4(text: string): bigint | undefined {
-  const match = /^(\d{1,3})\.(\d{1,3})\.(\d{1,3})\.(\d{1,3})$/.exec(text);
-  if (match === null) return undefined;
-  const octets = match.slice(1);
-  // Leading zeros mean octal to some readers, so they are refused, as Go does.
-  if (octets.some((octet) => Number(octet) > 255 || (octet.length > 1 && octet.startsWith('0'))))
-    return undefined;
-  return octets.reduce((sum, octet) => (sum << 8n) | BigInt(octet), 0n);
+  let value = 0;
+  let at = 0;
+  for (let octets = 0; octets < 4; octets += 1) {
+    if (octets > 0 && text.charCodeAt(at++) !== DOT) return undefined;
+    const start = at;
+    let octet = 0;
+    for (let digit = digitAt(text, at); digit !== undefined && at < start + 3; digit = digitAt(text, at)) {
+      octet = octet * 10 + digit;
+      at += 1;
+    }
+    // Leading zeros mean octal to some readers, so they are refused, as Go does.
+    const isOctal = at - start > 1 && text.charCodeAt(start) === ZERO;
+    if (at === start || octet > 255 || isOctal) return undefined;
+    value = value * 256 + octet;
+  }
+  return at === text.length ? BigInt(value) : undefined;
+}
+
+function digitAt(text: string, at: number): number | undefined {
+  const digit = text.charCodeAt(at) - ZERO;
+  return digit >= 0 && digit <= 9 ? digit : undefined;
 }
 
 function parseV6(text: string): bigint | undefined {

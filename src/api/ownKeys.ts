@@ -61,9 +61,17 @@ export function isTooDeep(value: unknown, limit: number = MAX_DEPTH): boolean {
   for (let depth = 0; level.length > 0; depth++) {
     if (depth >= limit) return true;
     const next: object[] = [];
-    for (const container of level)
-      for (const member of Array.isArray(container) ? container : Object.values(container))
+    for (const container of level) {
+      if (Array.isArray(container)) {
+        for (const member of container) if (typeof member === 'object' && member !== null) next.push(member);
+        continue;
+      }
+      const members = container as Members;
+      for (const key of Object.keys(members)) {
+        const member = members[key];
         if (typeof member === 'object' && member !== null) next.push(member);
+      }
+    }
     level = next;
   }
   return false;

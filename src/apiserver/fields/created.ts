@@ -9,7 +9,15 @@ import { deepFreeze } from '../../client/freeze.js';
 import type { FieldSet } from './fieldSet.js';
 import { IGNORED } from './ignored.js';
 import { entryOf } from './managers.js';
-import { isAlwaysThere, outlineOf, partsOf, rootShape, type Shape } from './shape.js';
+import {
+  isAlwaysThere,
+  LONGEST_OUTLINE,
+  leavesOf,
+  outlineOf,
+  partsOf,
+  rootShape,
+  type Shape,
+} from './shape.js';
 import type { Writer } from './track.js';
 
 export function trackNew(
@@ -26,18 +34,20 @@ const known = new Map<string, Members>();
 /** The JSON of those that are known. */
 const texts = new WeakMap<object, string>();
 const MOST_KNOWN = 256;
-const LONGEST_OUTLINE = 8192;
+/** What is owned of a leaf: nothing below it. */
+const LEAF: Members = Object.freeze({});
 
 /** Frozen: it is shared. */
 function fieldsOfNew(kind: Pick<KindDefinition, 'model' | 'custom'>, object: KubeObject): Members {
   const shape = rootShape(kind);
   const outline = `${kind.model}${outlineOf(shape, object)}`;
-  const held = known.get(outline);
+  const isShort = outline.length <= LONGEST_OUTLINE;
+  const held = isShort ? known.get(outline) : undefined;
   if (held !== undefined) return held;
   const fields: Members = {};
   addParts(fields, shape, object, IGNORED);
-  if (known.size >= MOST_KNOWN) known.clear();
-  if (outline.length <= LONGEST_OUTLINE) {
+  if (isShort) {
+    if (known.size >= MOST_KNOWN) known.clear();
     known.set(outline, deepFreeze(fields));
     texts.set(fields, JSON.stringify(fields));
   }
@@ -76,6 +86,8 @@ function addParts(fields: Members, shape: Shape, value: unknown, ignored: FieldS
 
 /** The value and everything in it. */
 function addAll(fields: Members, shape: Shape, value: unknown): true {
+  const leaves = leavesOf(shape, value);
+  if (leaves !== undefined) return addLeaves(fields, leaves);
   const parts = partsOf(shape, value);
   if (parts === undefined || parts.length === 0) return true;
   if (!isAlwaysThere(shape)) fields['.'] ??= {};
@@ -85,6 +97,12 @@ function addAll(fields: Members, shape: Shape, value: unknown): true {
     if (shape.kind === 'keyed') addItem(child, part, member);
     else addAll(child, part, member);
   }
+  return true;
+}
+
+function addLeaves(fields: Members, leaves: readonly string[]): true {
+  if (leaves.length > 0) fields['.'] ??= {};
+  for (const element of leaves) fields[element] ??= LEAF;
   return true;
 }
 

@@ -154,10 +154,7 @@ export function partsOf(shape: Shape, value: unknown): Part[] | undefined {
       return isMembers(value) ? structParts(shape.model, value) : undefined;
     case 'map':
     case 'fields':
-      if (!isMembers(value)) return undefined;
-      return Object.keys(value)
-        .filter((name) => value[name] !== undefined)
-        .map((name) => ({ ...memberOf(shape, name), value: value[name] }));
+      return isMembers(value) ? mapParts(shape, value) : undefined;
     case 'set':
       if (!Array.isArray(value)) return undefined;
       return value.map((item: unknown) => ({
@@ -187,6 +184,25 @@ function structParts(model: string, value: Members): Part[] {
   return parts;
 }
 
+function mapParts(shape: MapShape | FieldsShape, value: Members): Part[] {
+  const parts: Part[] = [];
+  for (const name of Object.keys(value)) {
+    const member = value[name];
+    if (member === undefined) continue;
+    const { element, shape: part } = memberOf(shape, name);
+    parts.push({ element, shape: part, value: member });
+  }
+  return parts;
+}
+
+/** The elements of a map's members in order, when all of them are leaves: there may be tens of thousands. */
+export function leavesOf(shape: Shape, value: unknown): readonly string[] | undefined {
+  if (shape.kind !== 'map' || shape.item.kind !== 'leaf' || !isMembers(value)) return undefined;
+  const elements: string[] = [];
+  for (const name of Object.keys(value)) if (value[name] !== undefined) elements.push(`f:${name}`);
+  return elements.sort();
+}
+
 /** `keys` are in order. Undefined when the item lacks one of them. */
 export function keyElement(keys: readonly string[], item: unknown): string | undefined {
   if (!isMembers(item)) return undefined;
@@ -198,6 +214,9 @@ export function keyElement(keys: readonly string[], item: unknown): string | und
   }
   return `k:{${text}}`;
 }
+
+/** Of an outline: what is longer is cut, and no longer tells one value from another. */
+export const LONGEST_OUTLINE = 8192;
 
 /**
  * All that the parts of a value depend on, as text: which members it has and which items of lists, not what they hold.
@@ -225,6 +244,7 @@ function structOutline(model: string, value: Members): string {
   for (const name of Object.keys(value)) {
     const member = value[name];
     if (member === undefined) continue;
+    if (text.length > LONGEST_OUTLINE) break;
     const { element, shape } = fieldOf(fields, model, name);
     text += shape.kind === 'leaf' ? element : element + outlineOf(shape, member);
   }
@@ -234,14 +254,19 @@ function structOutline(model: string, value: Members): string {
 /** Names of members come from outside, so their lengths are told: two names never read as one. */
 function mapOutline(shape: MapShape | FieldsShape, value: Members): string {
   let text = '{';
-  for (const name of Object.keys(value))
-    if (value[name] !== undefined)
-      text += `${name.length}:${name}${outlineOf(memberOf(shape, name).shape, value[name])}`;
+  for (const name of Object.keys(value)) {
+    if (value[name] === undefined) continue;
+    if (text.length > LONGEST_OUTLINE) break;
+    text += `${name.length}:${name}${outlineOf(memberOf(shape, name).shape, value[name])}`;
+  }
   return `${text}}`;
 }
 
 function itemsOutline(keys: readonly string[], item: Shape, value: readonly unknown[]): string {
   let text = '[';
-  for (const one of value) text += `${keyElement(keys, one) ?? 'i'}${outlineOf(item, one)}`;
+  for (const one of value) {
+    if (text.length > LONGEST_OUTLINE) break;
+    text += `${keyElement(keys, one) ?? 'i'}${outlineOf(item, one)}`;
+  }
   return `${text}]`;
 }

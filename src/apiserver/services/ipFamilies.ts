@@ -1,5 +1,6 @@
 // Which address families a service gets, from what it asks and what the cluster has. Pure.
 // Guarantees: ipFamilies and ipFamilyPolicy are set for every service that is not external, and agree with its addresses.
+import { MAX_CAUSES } from '../../api/causes.js';
 import type { V1StatusCause } from '../../api/gen/types.js';
 import { type Family, parseIp } from '../../api/ip.js';
 import { HEADLESS, isHeadless, needsClusterIp, type ServiceSpecDraft } from './serviceFields.js';
@@ -45,11 +46,11 @@ function familyFaults(
   given: readonly string[],
   available: readonly Family[],
 ): readonly V1StatusCause[] {
-  const unknown = asked.flatMap((family, at) => {
+  const unknown = asked.slice(0, MAX_CAUSES).flatMap((family, at) => {
     if ((available as readonly string[]).includes(family)) return [];
     return [fault(`spec.ipFamilies[${at}]`, family, 'not configured on this cluster')];
   });
-  const mismatched = given.flatMap((address, at) => {
+  const mismatched = given.slice(0, MAX_CAUSES).flatMap((address, at) => {
     const family = parseIp(address)?.family;
     if (family === undefined)
       return [

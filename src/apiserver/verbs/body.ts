@@ -136,7 +136,9 @@ export async function readObject(call: Call, kind: KindDefinition): Promise<Draf
   const { data, json } = body;
   if (data === undefined) throw statusError('BadRequest', 'the request has no body');
   await call.step(json?.length ?? 0);
-  return decodeAs(call, kind, data, { duplicates: duplicatesIn(call, body) });
+  const duplicates = duplicatesIn(call, body);
+  await call.step(json?.length ?? 0);
+  return decodeAs(call, kind, data, { duplicates });
 }
 
 interface BodyOptions extends DecodeOptions {

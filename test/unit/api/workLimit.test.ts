@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { structural } from '../../../src/api/structural/schema.js';
 import { spendWork, TooMuchWork, withinLimit } from '../../../src/api/workLimit.js';
 
 const clock = (step: number) => {
@@ -43,4 +44,13 @@ test('a limit is over with its check, also when that failed', () => {
     }),
   ).toThrow('of the check');
   expect(spend(1, 1e9)()).toBe('done');
+});
+
+test('a schema of tens of thousands of fields is given up while it is read', () => {
+  const properties = Object.fromEntries(
+    Array.from({ length: 20_000 }, (_, index) => [`f${index}`, { type: 'string' }]),
+  );
+  const read = () => structural({ type: 'object', properties }).properties.size;
+  expect(read()).toBe(20_000);
+  expect(() => withinLimit({ units: 100, ms: 10, now: clock(4) }, read)).toThrow(TooMuchWork);
 });

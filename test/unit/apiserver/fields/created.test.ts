@@ -87,6 +87,21 @@ describe('ownership of a new object', () => {
     expect(fieldsOf({ a: '1' })).toEqual({ 'f:metadata': { 'f:labels': { '.': {}, 'f:a': {} } } });
   });
 
+  test('of maps with thousands of keys: as a write from nothing, and each has its own', () => {
+    const dataOf = (prefix: string) =>
+      Object.fromEntries(Array.from({ length: 3000 }, (_, index) => [`${prefix}${index}`, 'v']));
+    const map = (last: string) =>
+      ({
+        metadata: { labels: dataOf('l') },
+        data: { ...dataOf('k'), __proto__x: 'v', [last]: 'v' },
+      }) as KubeObject;
+    for (const last of ['a', 'b']) {
+      const text = JSON.stringify(trackNew({ model: 'V1ConfigMap' }, map(last), writer));
+      expect(text).toContain(`"f:${last}":{}`);
+      expect(text).toBe(JSON.stringify(atOnce(trackWrite({ model: 'V1ConfigMap' }, {}, map(last), writer))));
+    }
+  });
+
   test.each(KINDS.map(({ model }) => model))('objects of %s: as a write from nothing', (model) => {
     const make = objectsOf(model.length * 7919);
     for (let round = 0; round < 20; round++) {

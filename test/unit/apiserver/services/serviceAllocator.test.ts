@@ -47,6 +47,12 @@ describe('a new Service', () => {
       ipFamilyPolicy: 'SingleStack',
     });
   });
+  test('with thousands of wrong addresses is told of the first thousand', () => {
+    const clusterIPs = Array.from({ length: 30_000 }, (_, index) => `v${index}`);
+    const refusal = () => created(make(), { clusterIP: 'v0', clusterIPs });
+    expect(refusal).toThrow('spec.clusterIPs[999]: Invalid value: "v999"');
+    expect(refusal).not.toThrow('spec.clusterIPs[1000]');
+  });
   test('gets the address it asks for, once', () => {
     const allocator = make();
     expect(created(allocator, { clusterIP: '10.96.0.10' }).spec).toMatchObject({
