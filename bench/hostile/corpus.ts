@@ -2,7 +2,7 @@
 // Guarantees: each is at most the 3 MiB that the server reads, and needs no more rights than `edit` in one namespace,
 // or, where its name says so, the right to make definitions.
 import { KINDS } from '../../src/api/kinds/index.js';
-import { definitionRequests, instanceRequests } from './definitions.js';
+import { definitionPatches, definitionRequests, instanceRequests } from './definitions.js';
 import { wideBodies } from './wideBodies.js';
 
 export const NAMESPACE = 'hostile';
@@ -319,6 +319,7 @@ export function corpus(): HostileRequest[] {
     ...selectors(),
     ...managedFields(),
     ...definitionRequests(),
+    ...definitionPatches(),
     ...instanceRequests(NAMESPACE),
     ...wide(),
   ];

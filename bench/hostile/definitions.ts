@@ -114,6 +114,37 @@ export function definitionRequests(): HostileRequest[] {
   }));
 }
 
+const TYPES = {
+  json: 'application/json-patch+json',
+  merge: 'application/merge-patch+json',
+  strategic: 'application/strategic-merge-patch+json',
+  apply: 'application/apply-patch+yaml',
+} as const;
+
+/** Against the definitions that the requests above made: as large as the server takes. */
+export function definitionPatches(): HostileRequest[] {
+  const as = (name: string, type: keyof typeof TYPES, patch: unknown): HostileRequest[] => {
+    const plural = `things${Object.keys(SCHEMAS).indexOf(name)}`;
+    return [
+      {
+        name: `definition: ${type} patch of ${name}`,
+        method: 'PATCH',
+        path: `${DEFINITIONS}/${plural}.${GROUP}${type === 'apply' ? '?fieldManager=a&force=true' : ''}`,
+        type: TYPES[type],
+        body: () =>
+          Buffer.from(JSON.stringify(type === 'apply' ? definition(plural, SCHEMAS[name]?.() ?? {}) : patch)),
+      },
+    ];
+  };
+  const metadata = { annotations: { a: 'b' } };
+  return ['35,000 fields', '100,000 required fields', 'rules at 150 levels'].flatMap((name) => [
+    ...as(name, 'json', [{ op: 'add', path: '/metadata/labels', value: { a: 'b' } }]),
+    ...as(name, 'merge', { metadata }),
+    ...as(name, 'strategic', { metadata: { annotations: { a: 'c' } } }),
+    ...as(name, 'apply', undefined),
+  ]);
+}
+
 const alternatives = (count: number): Schema[] => list(count, (i) => ({ required: [`f${i}`] }));
 
 /** Kinds that an administrator made and that an ordinary user writes objects of. */
@@ -133,6 +164,7 @@ export const prepared: readonly PreparedKind[] = [
       l: { type: 'array', items: object({ a: text }, { required: list(10_000, (i) => `f${i}`) }) },
     }),
   },
+  { plural: 'records', schema: spec(members(35_000, () => text)) },
   { plural: 'growths', schema: spec({ a: growing(8) }) },
   {
     plural: 'fillings',
@@ -177,6 +209,8 @@ export function instanceRequests(namespace: string): HostileRequest[] {
     as('bombs', 'a long text and a pattern that repeats', () => fields(1, 'abcx'.repeat(500_000))),
     as('choices', '7,000 items and 1,000 alternatives', () => ({ l: list(7000, () => ({ a: 'b' })) })),
     as('demands', '7,000 items and 10,000 required fields', () => ({ l: list(7000, () => ({})) })),
+    as('records', 'a first value for one of 35,000 fields', () => fields(1, 'a')),
+    as('records', '30,000 fields', () => fields(30_000, 'a')),
     as('growths', 'defaults that multiply', () => ({ a: {} })),
     as('fillings', '10,000 items and a default of 100 KB', () => ({ l: list(10_000, () => ({})) })),
     as('rulings', '700 items, each compared with each', () => ({ l: list(700, (i) => `v${i}`) })),

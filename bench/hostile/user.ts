@@ -78,11 +78,15 @@ export async function prepare(place: Place, port: number): Promise<{ admin: Aske
   return { admin, user };
 }
 
-/** The user may make definitions, and objects of the kinds that come of them. */
+/** The user may make and change definitions, and make objects of the kinds that come of them. */
 async function allowDefinitions(admin: Asker, name: string): Promise<void> {
   const rbac = 'rbac.authorization.k8s.io';
   const rules = [
-    { apiGroups: ['apiextensions.k8s.io'], resources: ['customresourcedefinitions'], verbs: ['create'] },
+    {
+      apiGroups: ['apiextensions.k8s.io'],
+      resources: ['customresourcedefinitions'],
+      verbs: ['create', 'patch'],
+    },
     { apiGroups: ['hostile.example.com'], resources: ['*'], verbs: ['create'] },
   ];
   await make(admin, `/apis/${rbac}/v1/clusterroles`, { metadata: { name: 'definer' }, rules });
