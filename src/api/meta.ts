@@ -99,10 +99,10 @@ export function validateMetaUpdate(metadata: V1ObjectMeta, old: V1ObjectMeta): C
 }
 
 export function validateLabels(labels: Readonly<Record<string, string>> | undefined, field: string): Cause[] {
-  return Object.entries(labels ?? {}).flatMap(([key, value]) => [
-    ...checkName(field, key, qualifiedName),
-    ...checkName(field, value, labelValue),
-  ]);
+  const causes: Cause[] = [];
+  for (const [key, value] of Object.entries(labels ?? {}))
+    causes.push(...checkName(field, key, qualifiedName), ...checkName(field, value, labelValue));
+  return causes;
 }
 
 export function validateAnnotations(

@@ -114,8 +114,10 @@ export async function readConfiguration(
 ): Promise<DraftObject> {
   const body = await readApplyBody(call);
   await turn(context);
+  const duplicates = duplicatesIn(call, body);
+  await turn(context);
   const config = decodeAs(call, kind, body.data, {
-    duplicates: duplicatesIn(call, body),
+    duplicates,
     keepsEmpty: true,
     strictError: (_, undeclared, doubled) => strictApplyError(kind, context, undeclared, doubled),
   });
