@@ -152,6 +152,32 @@ describe('ServiceAccount', () => {
       'pods "x" is forbidden: error looking up service account live/none: serviceaccount "none" not found',
     );
   });
+  test.each<[string, object, string]>([
+    ['an account', { serviceAccountName: 'default' }, 'service accounts'],
+    ['a Secret', { volumes: [{ name: 'v', secret: { secretName: 's' } }] }, 'secrets'],
+    [
+      'a token',
+      {
+        volumes: [
+          {
+            name: 'v',
+            projected: { sources: [{ downwardAPI: {} }, { serviceAccountToken: { path: 't' } }] },
+          },
+        ],
+      },
+      'ServiceAccountToken volume projections',
+    ],
+  ])('gives a mirror pod nothing, and refuses it with %s, whoever makes it', async (_, more, what) => {
+    const metadata = { name: 'x', annotations: { 'kubernetes.io/config.mirror': 'h' } };
+    const mirror = (spec: object) => ({ metadata, spec: { containers: [{ name: 'c' }], ...spec } });
+    const plain = mirror({});
+    await admit(request(PODS, { object: plain }));
+    expect(plain.spec).not.toHaveProperty('serviceAccountName');
+    expect(plain.spec).not.toHaveProperty('volumes');
+    await expect(admit(request(PODS, { object: mirror(more) }))).rejects.toThrow(
+      new RegExp(`a mirror pod may not (reference|use) ${what}`),
+    );
+  });
   test('waits for the default account of a new namespace', async () => {
     let tries = 0;
     const plugin = makeServiceAccount({
