@@ -100,8 +100,9 @@ export function validateMetaUpdate(metadata: V1ObjectMeta, old: V1ObjectMeta): C
 
 export function validateLabels(labels: Readonly<Record<string, string>> | undefined, field: string): Cause[] {
   const causes: Cause[] = [];
-  for (const [key, value] of Object.entries(labels ?? {}))
-    causes.push(...checkName(field, key, qualifiedName), ...checkName(field, value, labelValue));
+  const held = labels ?? {};
+  for (const key of Object.keys(held))
+    causes.push(...checkName(field, key, qualifiedName), ...checkName(field, held[key] ?? '', labelValue));
   return causes;
 }
 
