@@ -1,5 +1,6 @@
 // Follows one resource for ever: list, watch from there, resume where it broke off, list again when too far behind.
-// Guarantees: news arrive in the server's order; a watch resumes after the last version that was delivered.
+// Guarantees: news arrive in the server's order; a watch resumes after the last version that was delivered; that the server
+// does not serve the kind is told once, until it does.
 import type { Log } from '../api/log.js';
 import type { KubeObject } from '../api/object.js';
 import { ApiError } from '../api/status.js';
@@ -35,9 +36,11 @@ export async function runReflector<T extends KubeObject>(options: ReflectorOptio
   const { log, signal, what, now = Date.now, random = Math.random, pause: wait = pause } = options;
   const backoff = new BackOff({ firstMs: FIRST_DELAY_MS, longestMs: LONGEST_DELAY_MS, random });
   let version: string | undefined;
+  let isKnownMissing = false;
   while (!signal.aborted) {
     try {
       if (version === undefined) version = await list(options);
+      isKnownMissing = false;
       const started = now();
       const count = await watch(options, version, (reached) => {
         version = reached;
@@ -51,6 +54,12 @@ export async function runReflector<T extends KubeObject>(options: ReflectorOptio
       if (isTooOld(error)) {
         log.debug('the watch is too far behind, listing again', { resource: what });
         version = undefined;
+      } else if (isNotServed(error)) {
+        // Its versions went with it.
+        version = undefined;
+        if (!isKnownMissing)
+          log.warn('the server does not serve the resource; waiting until it does', { resource: what });
+        isKnownMissing = true;
       } else {
         log.warn('cannot follow the resource, will try again', { resource: what, error: messageOf(error) });
       }
@@ -88,3 +97,6 @@ function isTooOld(error: unknown): boolean {
     error instanceof ApiError && (error.code === 410 || error.reason === 'Expired' || error.reason === 'Gone')
   );
 }
+
+/** A kind whose definition was removed, or that is not there yet. */
+const isNotServed = (error: unknown): boolean => error instanceof ApiError && error.code === 404;

@@ -1,6 +1,7 @@
 // Cluster-wide policies are followed while the server has their definition: found when it appears, gone when it goes.
 import { afterEach, expect, test } from 'vitest';
 import { type LogFields, silentLog } from '../../../../src/api/log.js';
+import { pause } from '../../../../src/base/deadline.js';
 import { openHttps } from '../../../../src/client/httpTransport.js';
 import { openInformers } from '../../../../src/client/sharedInformers.js';
 import type { Transport } from '../../../../src/client/transport.js';
@@ -64,7 +65,12 @@ const watched = (transport: Transport, paths: string[]): Transport => ({
 function follow(server: CustomServer) {
   const paths: string[] = [];
   const warnings: LogFields[] = [];
-  const informers = openInformers(openClient(watched(server.api.transport, paths)));
+  const said: string[] = [];
+  // It asks again soon: how long it waits is not what these tests are about.
+  const informers = openInformers(openClient(watched(server.api.transport, paths)), {
+    pause: (_, signal) => pause(5, signal),
+    log: { ...silentLog, warn: (text: string) => void said.push(text) },
+  });
   const planner = new PolicyPlanner();
   const log = { ...silentLog, warn: (_: string, fields?: LogFields) => void warnings.push(fields ?? {}) };
   const objects = new PolicyObjects({ informers, nodeName: 'here', planner, log, onChange: () => {} });
@@ -81,7 +87,7 @@ function follow(server: CustomServer) {
       judge(planner, { source: '10.244.0.1', destination: '10.244.0.2', protocol: 'tcp', port: 80 }),
     );
   const becomes = (text: string) => untilTrue(`the connection is ${text}`, async () => verdict() === text);
-  return { objects, paths, warnings, verdict, becomes };
+  return { objects, paths, said, warnings, verdict, becomes };
 }
 
 async function startServer(): Promise<CustomServer> {
@@ -124,6 +130,24 @@ test('a definition that appears is found, its policies are enforced, and go with
   });
   expect((await server.send('DELETE', `${DEFINITIONS}/${made.metadata.name}`)).status).toBe(200);
   await becomes(OPEN_TEXT);
+});
+
+test('a definition that was removed is told of once, however often it is asked for, and followed when it returns', async () => {
+  const server = await startServer();
+  await define(server);
+  const { objects, paths, said, becomes } = follow(server);
+  await objects.synced();
+  const asked = () => paths.filter((path) => path === POLICIES).length;
+  for (let times = 1; times <= 2; times++) {
+    await server.send('POST', POLICIES, policy('deny', 'Deny', 5));
+    await becomes('refused by ingress rule 0 of deny');
+    await server.send('DELETE', `${DEFINITIONS}/${made.metadata.name}`);
+    await becomes(OPEN_TEXT);
+    const before = asked();
+    await untilTrue('it was asked for again', async () => asked() > before + 5);
+    expect(said).toEqual(Array(times).fill('the server does not serve the resource; waiting until it does'));
+    if (times === 1) await define(server);
+  }
 });
 
 test('policies that are there already are known once everything is', async () => {
