@@ -3,7 +3,8 @@
 //   set senders { type ifname . ether_addr; elements = { vethab . 02:.. comment "…" } }
 //   set guarded { type ifname; … }                                 ports whose addresses are checked too
 //   set sources { type ifname . ether_addr . ipv4_addr; … }        and sources6 with ipv6_addr
-//   chain prerouting { type filter hook prerouting priority -300; iifname @ports iifname . ether saddr != @senders drop
+//   chain prerouting { type filter hook prerouting priority -300; what may be sent most: iifname . ether saddr . ip saddr @sources accept
+//                      and the same of IPv6 without ICMPv6; iifname @ports iifname . ether saddr != @senders drop
 //                      iifname @guarded goto addresses }
 //   chain addresses  { what its own addresses send, say of themselves by ARP or neighbour discovery, or probe for: accept; drop }
 // }
@@ -57,6 +58,7 @@ std::string Payload(const char* base, int offset, int length, int reg) {
          R"(,"dreg":)" + std::to_string(reg) + "}}";
 }
 std::string Equals(const std::string& hex) { return R"({"cmp":{"sreg":1,"op":"eq","value":")" + hex + R"("}})"; }
+std::string Differs(const std::string& hex) { return R"({"cmp":{"sreg":1,"op":"neq","value":")" + hex + R"("}})"; }
 std::string Lookup(const Set& set, bool isIn) {
   return std::string(R"({"lookup":{"set":")") + set.name + R"(","sreg":1)" + (isIn ? "" : R"(,"flags":["invert"])") + "}}";
 }
@@ -73,11 +75,18 @@ const std::string kDrop = R"({"counter":{}},)" + Verdict("drop");
 std::string IsProtocol(const char* hex) { return R"({"meta":{"key":"protocol","dreg":1}},)" + Equals(hex); }
 std::string IsIcmp6(const char* type) { return R"({"meta":{"key":"l4proto","dreg":1}},)" + Equals("3a") + "," + Payload("transport", 0, 1, 1) + "," + Equals(type); }
 
+std::string OwnSource() { return Join({IsProtocol("0800"), kPort, kSenderMac, Payload("network", 12, 4, kAddress), Lookup(kSources, true), kAccept}); }
+std::string OwnSource6() { return Join({kPort, kSenderMac, Payload("network", 8, 16, kAddress), Lookup(kSources6, true), kAccept}); }
+
 // Of neighbour solicitations and advertisements: the address that they are about is the sender's own.
 std::string Target(bool isOwn) { return Join({kPort, kSenderMac, Payload("transport", 8, 16, kAddress), Lookup(kSources6, isOwn)}); }
 
+// The source of every packet is checked, so the packets of connections meet as little as can be: one look-up. Whoever is in
+// sources is in ports, senders and guarded too, so that the chain would accept it in the end.
 std::vector<std::string> PortRules() {
-  return {Join({kPort, Lookup(kPorts, true), kPort, kSenderMac, Lookup(kSenders, false), Verdict("drop")}),
+  return {OwnSource(),
+          Join({IsProtocol("86dd"), R"({"meta":{"key":"l4proto","dreg":1}})", Differs("3a"), OwnSource6()}),
+          Join({kPort, Lookup(kPorts, true), kPort, kSenderMac, Lookup(kSenders, false), Verdict("drop")}),
           Join({kPort, Lookup(kGuarded, true), Verdict("goto addresses")})};
 }
 
@@ -87,7 +96,6 @@ std::vector<std::string> AddressRules() {
   const std::string isIp6 = IsProtocol("86dd");
   const std::string fromNowhere = Join({isIp6, Payload("network", 8, 16, 1), Equals(std::string(32, '0'))});
   return {
-      Join({IsProtocol("0800"), kPort, kSenderMac, Payload("network", 12, 4, kAddress), Lookup(kSources, true), kAccept}),
       Join({isArp, kPort, arpMac, Payload("network", 14, 4, kAddress), Lookup(kSources, true), kAccept}),
       // A probe says nothing of its sender.
       Join({isArp, Payload("network", 14, 4, 1), Equals("00000000"), kPort, arpMac, Lookup(kSenders, true), kAccept}),
@@ -95,7 +103,7 @@ std::vector<std::string> AddressRules() {
       Join({isIp6, IsIcmp6("86"), kDrop}),
       Join({isIp6, IsIcmp6("89"), kDrop}),
       Join({isIp6, IsIcmp6("88"), Target(false), kDrop}),
-      Join({isIp6, kPort, kSenderMac, Payload("network", 8, 16, kAddress), Lookup(kSources6, true), kAccept}),
+      Join({isIp6, OwnSource6()}),
       // Duplicate address detection, and what multicast groups a link that has no address yet listens to.
       Join({fromNowhere, IsIcmp6("87"), Target(true), kAccept}),
       Join({fromNowhere, IsIcmp6("8f"), kAccept}),

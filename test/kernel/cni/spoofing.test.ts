@@ -6,7 +6,9 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { openNft } from '../../../src/kernel/nftables/adapter.js';
 import { addressBytes } from '../../../src/kernel/nftables/bytes.js';
+import { type TracedStep, type TraceEvent, watchTraces } from '../../../src/kernel/nftables/trace.js';
 import { callPlugin, PLUGIN_DIR } from '../../support/cniPlugin.js';
 import { netNsPerTest, type TestNetNs } from '../../support/netns.js';
 import { describeWith } from '../../support/requires.js';
@@ -49,6 +51,16 @@ interface Pod {
 const CONNECT = `for (const host of process.argv.slice(1))
   require('node:net').connect({ host, port: 9, timeout: 5000 }).on('error', ({ code }) => console.log(code))
     .on('timeout', function () { console.log('silence'); this.destroy(); })`;
+
+const ECHO = `require('node:net').createServer((socket) => socket.pipe(socket)).listen(9, '::', () => console.log('ready'))`;
+const SAY = `for (const host of process.argv.slice(1)) require('node:net').connect({ host, port: 9 }, function () { this.write('x') })
+    .on('data', function () { console.log('data'); this.destroy() })`;
+const TRACE_DATA = `table bridge early {
+  chain prerouting {
+    type filter hook prerouting priority -400;
+    tcp flags & (syn | psh) == psh meta nftrace set 1
+  }
+}`;
 
 const BROADCAST = 'ffffffffffff';
 const hex = (number: number, digits: number) => number.toString(16).padStart(digits, '0');
@@ -214,6 +226,36 @@ describeWith(
         const rules = await host.run('nft', 'list', 'ruleset');
         expect(rules.includes('trellis')).toBe(index < 2);
         expect(rules).not.toContain(ns.name);
+      }
+    });
+
+    test('pays one look-up for each packet of a connection', async () => {
+      const { host, liar, victim } = await three({ ipspoofchk: true });
+      const steps: TracedStep[] = [];
+      const heard = (events: readonly TraceEvent[]) =>
+        steps.push(...events.flatMap((one) => (one.event === 'lost' ? [] : one)));
+      const traces = watchTraces('trellis_cni', heard, host.path);
+      const nft = await openNft(host.path);
+      try {
+        // Only what follows the handshake, and neither ARP nor neighbour discovery.
+        await host.run('nft', TRACE_DATA);
+        const serving = spawn('nsenter', [`--net=${victim.ns.path}`, process.execPath, '-e', ECHO]);
+        children.push(serving);
+        await once(serving.stdout, 'data');
+        const said = await liar.ns.run(process.execPath, '-e', SAY, victim.four, victim.six);
+        expect(said.trim().split('\n')).toEqual(['data', 'data']);
+        const chain = { family: 'bridge', table: 'trellis_cni', chain: 'prerouting' } as const;
+        const places = (await nft.rules(chain)).map(({ handle }) => handle);
+        // Which rule of the chain has the last word; those before it look nothing up that is of another protocol.
+        const met = () => [
+          ...new Set(steps.map(({ handle = 0, verdict }) => `${verdict} ${places.indexOf(handle)}`)),
+        ];
+        await until(() => expect(met().sort()).toEqual(['accept 0', 'accept 1']));
+        expect(steps.filter(({ type }) => type !== 'rule')).toEqual([]);
+        expect(new Set(steps.map(({ id }) => id)).size).toBe(steps.length);
+      } finally {
+        nft.close();
+        traces.close();
       }
     });
 
