@@ -24,7 +24,8 @@ async function main(args) {
     const call = vitestCall(proof, process.env);
     createSteps().note(`\n== ${proof.name}: ${proof.what}`);
     const started = performance.now();
-    const { code, counts } = await (proof.project === 'vm' ? runVitestInVm(call) : runVitest(call));
+    const isInVm = proof.project === 'vm' || proof.machine !== undefined;
+    const { code, counts } = await (isInVm ? runVitestInVm(call) : runVitest(call));
     // A proof whose tests are gone or skipped proves nothing, whatever the others did.
     const ok = code === 0 && counts.passed > 0;
     results.push({ name: proof.name, ok, counts, ms: performance.now() - started });

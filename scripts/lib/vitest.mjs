@@ -36,10 +36,10 @@ export async function runVitest({ projects, vitestArgs, env: more = {} }) {
 }
 
 /**
- * As runVitest, through scripts/vm; the counts come back as a marked line of output. Long proofs get the time they need.
+ * As runVitest, through scripts/vm and there in `machine`, where one is named; the counts come back as a marked line of output. Long proofs get the time they need.
  * `mark` is put before each line, to tell them from those of what runs beside.
  */
-export function runVitestInVm({ projects, vitestArgs, env: more = {}, mark = '' }) {
+export function runVitestInVm({ projects, vitestArgs, env: more = {}, machine, mark = '' }) {
   const { CI, TRELLIS_PROOF } = { ...process.env, ...more };
   const handedOn = Object.entries({ ...more, CI, TRELLIS_PROOF }).flatMap(([name, value]) =>
     value ? [`${name}=${value}`] : [],
@@ -47,9 +47,10 @@ export function runVitestInVm({ projects, vitestArgs, env: more = {}, mark = '' 
   const inside = ['env', 'TRELLIS_TEST_COUNTS=stdout', ...handedOn];
   const isLong = TRELLIS_PROOF === 'long' || Object.keys(more).length > 0;
   const limit = ['--timeout-seconds', isLong ? '7200' : '1200'];
+  const named = machine === undefined ? [] : ['--machine', machine];
   const command = [...inside, process.execPath, ...vitestCommand(projects, vitestArgs)];
   return new Promise((resolve, reject) => {
-    const args = [inTree('scripts', 'vm', 'run.mjs'), ...limit, '--', ...command];
+    const args = [inTree('scripts', 'vm', 'run.mjs'), ...named, ...limit, '--', ...command];
     const child = spawn(process.execPath, args, { cwd: root, stdio: ['ignore', 'pipe', 'inherit'] });
     let counts;
     createInterface({ input: child.stdout }).on('line', (line) => {

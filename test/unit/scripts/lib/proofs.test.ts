@@ -100,3 +100,8 @@ test('a value that is set already stays, and the others are set', () => {
     env: { A: '600', B: '2' },
   });
 });
+
+test('a proof that names a machine is run there', () => {
+  const proof = { project: 'kernel', machine: 'qemu', tests: ['proxy'], env: {} };
+  expect(vitestCall(proof, {})).toMatchObject({ projects: ['kernel'], machine: 'qemu' });
+});
