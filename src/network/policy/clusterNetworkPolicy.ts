@@ -5,9 +5,9 @@ import type { V1LabelSelector, V1ObjectMeta } from '../../api/gen/types.js';
 import { parseCidr } from '../../api/ip.js';
 import { getOwn } from '../../api/ownKeys.js';
 import type { ResourceType } from '../../api/resources.js';
-import { compileLabelSelector } from '../../api/selectors.js';
 import { type ClusterNetworkProtocol, clusterPorts } from './clusterPorts.js';
 import type { Action, Direction, IpBlock, PodSelection, Policy, PolicyRule, Tier } from './model.js';
+import { selectorProblem } from './selectorProblem.js';
 
 interface NamespacedPods {
   /** All namespaces when left out. */
@@ -146,21 +146,11 @@ function peersOf(peer: ClusterNetworkPeer, direction: Direction, problems: strin
       namespaces: namespaces ?? pods?.namespaceSelector ?? {},
       pods: pods?.podSelector ?? {},
     };
-    const unreadable = [selection.namespaces, selection.pods].flatMap(selectorProblem);
-    return unreadable.length > 0 ? refused(unreadable[0] ?? '') : { selections: [selection], blocks: [] };
+    const unreadable = selectorProblem(selection.namespaces) ?? selectorProblem(selection.pods);
+    return unreadable === undefined ? { selections: [selection], blocks: [] } : refused(unreadable);
   }
   if (networks === undefined || direction === 'ingress') return refused(`${field} is not enforced here`);
   for (const cidr of networks)
     if (parseCidr(cidr) === undefined) problems.push(`${JSON.stringify(cidr)} is no network`);
   return { selections: [], blocks: networks.map((cidr) => ({ cidr, except: [] })) };
-}
-
-/** The definition lets operators pass that no selector has. */
-function selectorProblem(selector: V1LabelSelector): string[] {
-  try {
-    compileLabelSelector(selector);
-    return [];
-  } catch (error) {
-    return [(error as Error).message];
-  }
 }

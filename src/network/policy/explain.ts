@@ -47,7 +47,7 @@ export function judgedPairs(
     const told = policyPodOf(pod, pod.spec?.nodeName ?? '');
     if (told !== undefined) planner.setPod(told);
   }
-  for (const policy of policies) planner.setPolicy(policyOf(policy));
+  for (const policy of policies) planner.setPolicy(policyOf(policy).policy);
   for (const object of clusterPolicies) {
     const { policy } = clusterPolicyOf(object);
     if (policy !== undefined) planner.setPolicy(policy);

@@ -62,7 +62,12 @@ export class PolicyObjects {
       ),
       policies.on(
         this.#following(
-          (policy) => this.#setPolicy(policyOf(policy)),
+          (object) => {
+            const { policy, messages } = policyOf(object);
+            for (const reason of messages)
+              log.warn('a network policy is not enforced as written', { policy: policy.key, reason });
+            this.#setPolicy(policy);
+          },
           ({ metadata }) => planner.removePolicy(`${metadata.namespace}/${metadata.name}`),
         ),
       ),

@@ -95,7 +95,7 @@ export class WorldPlanner {
   fresh(): PolicyPlanner {
     const planner = new PolicyPlanner();
     // Another order than that of the steps: policies first.
-    for (const policy of this.#policies.values()) planner.setPolicy(policyOf(policy as never));
+    for (const policy of this.#policies.values()) planner.setPolicy(policyOf(policy as never).policy);
     for (const policy of this.#clusterPolicies.values()) tellClusterPolicy(planner, policy);
     for (const pod of this.#pods.values()) this.#tell(planner, pod);
     for (const [name, labels] of this.#namespaces) planner.setNamespace(name, labels);
@@ -135,7 +135,7 @@ export class WorldPlanner {
     const made = this.#make.policy(before?.metadata?.name ?? `p${++this.#named}`);
     const policy = { ...made, metadata: { ...made.metadata, ...(before?.metadata ?? {}) } };
     this.#policies.set(policy.metadata.name ?? '', policy);
-    this.planner.setPolicy(policyOf(policy as never));
+    this.planner.setPolicy(policyOf(policy as never).policy);
   }
 
   #removePolicy(): void {

@@ -72,7 +72,7 @@ function plannerOf(world: World): PolicyPlanner {
     const told = policyPodOf(podObject(pod, true), 'here');
     if (told !== undefined) planner.setPod(told);
   }
-  for (const policy of world.policies) planner.setPolicy(policyOf(policy as never));
+  for (const policy of world.policies) planner.setPolicy(policyOf(policy as never).policy);
   for (const object of world.clusterPolicies) {
     const { policy } = clusterPolicyOf(object);
     if (policy !== undefined) planner.setPolicy(policy);

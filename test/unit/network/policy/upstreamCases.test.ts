@@ -44,7 +44,7 @@ class Model {
   }
 
   policy(spec: V1NetworkPolicySpec, name = 'p', namespace = 'x'): this {
-    this.planner.setPolicy(policyOf({ metadata: { namespace, name }, spec } as never));
+    this.planner.setPolicy(policyOf({ metadata: { namespace, name }, spec } as never).policy);
     return this;
   }
 

@@ -93,7 +93,13 @@ describe('the command line', () => {
 });
 
 test('a value that is set already stays, and the others are set', () => {
-  const proof = { project: 'e2e', tests: ['nodes'], only: 'answer', env: { A: '600', B: '100' } };
+  const proof = {
+    project: 'e2e',
+    machine: undefined,
+    tests: ['nodes'],
+    only: 'answer',
+    env: { A: '600', B: '100' },
+  };
   expect(vitestCall(proof, { B: '2', C: '3' })).toEqual({
     projects: ['e2e'],
     vitestArgs: ['nodes', '-t', 'answer'],
@@ -102,6 +108,6 @@ test('a value that is set already stays, and the others are set', () => {
 });
 
 test('a proof that names a machine is run there', () => {
-  const proof = { project: 'kernel', machine: 'qemu', tests: ['proxy'], env: {} };
+  const proof = { project: 'kernel', machine: 'qemu', tests: ['proxy'], only: undefined, env: {} };
   expect(vitestCall(proof, {})).toMatchObject({ projects: ['kernel'], machine: 'qemu' });
 });
