@@ -72,7 +72,9 @@ const std::string kSenderMac = Payload("link", 6, 6, kMac);
 const std::string kAccept = Verdict("accept");
 const std::string kDrop = R"({"counter":{}},)" + Verdict("drop");
 
-std::string IsProtocol(const char* hex) { return R"({"meta":{"key":"protocol","dreg":1}},)" + Equals(hex); }
+// As the frame says itself. The kernel's own idea of a frame looks behind a tag, whose IP no other hook of a bridge sees: behind
+// tag 0 it would reach a neighbour's stack unjudged. So what is tagged is neither IP nor ARP here.
+std::string IsProtocol(const char* hex) { return Payload("link", 12, 2, 1) + "," + Equals(hex); }
 std::string IsIcmp6(const char* type) { return R"({"meta":{"key":"l4proto","dreg":1}},)" + Equals("3a") + "," + Payload("transport", 0, 1, 1) + "," + Equals(type); }
 
 std::string OwnSource() { return Join({IsProtocol("0800"), kPort, kSenderMac, Payload("network", 12, 4, kAddress), Lookup(kSources, true), kAccept}); }

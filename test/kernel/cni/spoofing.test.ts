@@ -130,6 +130,13 @@ function frames(liar: Pod, victim: Pod, neighbour: Pod) {
         '8100',
         `00000800${ipv4(neighbour.four, victim.four, 6)}`,
       ),
+      'its own address behind a tag of no VLAN': to(mac, '8100', `00000800${ipv4(four, victim.four, 9)}`),
+      'its own address behind a tag': to(mac, '8100', `00050800${ipv4(four, victim.four, 10)}`),
+      'its own IPv6 address behind a tag of no VLAN': to(
+        mac,
+        '8100',
+        `000086dd${ipv6(six, victim.six, '3b', 'ee'.repeat(8))}`,
+      ),
       'an address behind two tags': to(
         mac,
         '8100',
@@ -198,7 +205,7 @@ describeWith(
       Object.keys(sent).filter((name) =>
         got.some(
           (one) =>
-            one.startsWith((sent[name] ?? '').replace('81000000', '')) || one.startsWith(sent[name] ?? ''),
+            one.startsWith((sent[name] ?? '').replace(/8100000[05]/, '')) || one.startsWith(sent[name] ?? ''),
         ),
       );
 
@@ -264,6 +271,16 @@ describeWith(
       const { forbidden } = frames(liar, victim, neighbour);
       liar.send(...Object.values(forbidden));
       await until(() => expect(namesOf(forbidden, victim.got)).toEqual(Object.keys(forbidden)));
+    });
+
+    test('has no trunk of VLANs, whose addresses nobody would check', async () => {
+      const [host, ns] = [await namespaces.make(), await namespaces.make()];
+      const fields = { ipspoofchk: true, vlanTrunk: [{ id: 5 }] };
+      const call = { host, config: config(fields), containerId: ns.name, netns: ns.path } as const;
+      expect(await callPlugin({ ...call, command: 'ADD' })).toMatchObject({
+        exitCode: 1,
+        msg: expect.stringContaining('cannot set ipspoofchk and vlanTrunk at the same time'),
+      });
     });
 
     test('is checked again after somebody flushed the rules, once a pod is added', async () => {
