@@ -38,7 +38,7 @@ import { busyboxImage, pauseImage, REGISTRY } from './images/builtin.js';
 import { keepKubeletChains } from './kubeletChains.js';
 import type { Layout } from './layout.js';
 import { type NodeIdentity, openNodeIdentity, type PartClients } from './nodeIdentity.js';
-import { startNodeNetwork } from './nodeNetwork.js';
+import { closeWrittenNetwork, startNodeNetwork } from './nodeNetwork.js';
 import { podNetns } from './podNetns.js';
 import { openProxyMode } from './proxyMode.js';
 import { makeProxySettings } from './proxySettings.js';
@@ -94,6 +94,8 @@ export async function runAgent(options: AgentOptions): Promise<void> {
     closers.push(() => policies.close());
     // Before the kubelet: the bridge plugin switches forwarding on too, and what was there before must be noted first.
     await forwardPackets({ layout }, rangesOf(settings.clusterCidr));
+    const ranges = (podCidrs: readonly string[]) => policies.enforcer.setPodRanges(podCidrs);
+    await closeWrittenNetwork({ layout, ranges });
     const attached: Attached = (pod, ips) => policies.enforcer.attach(pod, ips);
     const otherMetrics = metricsOf(policies, log);
     const otherPaths = tracesOf(options, policies);
@@ -106,7 +108,6 @@ export async function runAgent(options: AgentOptions): Promise<void> {
     closers.push(async () => {
       for (const { informers } of Object.values(await others)) informers.stop();
     });
-    const ranges = (podCidrs: readonly string[]) => policies.enforcer.setPodRanges(podCidrs);
     const reader = others.then(({ overlay }) => overlay);
     const network = step(sink, 'pod network', () =>
       startNodeNetwork({ ...options, self, client: node.client, reader, ranges }),

@@ -21,7 +21,7 @@ import type { RoutePort } from '../kernel/route/port.js';
 import { AcceptedForward, openEachIptables } from '../network/acceptedForward.js';
 import { KeptTable } from '../network/keptTable.js';
 import { Overlay, podMtu, subnetFile } from '../network/overlay/overlay.js';
-import { setUpPodNetwork } from '../network/podNetwork.js';
+import { makeBridge, setUpPodNetwork, writtenRanges } from '../network/podNetwork.js';
 import type { Layout } from './layout.js';
 import { rangesOf, type Settings } from './settings.js';
 
@@ -41,6 +41,21 @@ interface NodeNetworkOptions {
   readonly reader: Promise<{ readonly client: Client; readonly informers: Informers }>;
   /** Told of the ranges before any pod can have an address of them. */
   ranges(podCidrs: readonly string[]): Promise<void>;
+}
+
+/**
+ * A runtime that finds the network of an earlier run makes pods at once, static ones also before an API server answers, and
+ * after a reboot the kernel has neither the rules nor the bridge. So both are there before the kubelet is.
+ */
+export async function closeWrittenNetwork({
+  layout,
+  ranges,
+}: Pick<NodeNetworkOptions, 'layout' | 'ranges'>): Promise<void> {
+  const written = await writtenRanges(layout.cniConfigDir);
+  if (written.length === 0) return;
+  await ranges(written);
+  const route = await openRoute();
+  await makeBridge(layout.bridge, route).finally(() => route.close());
 }
 
 interface Ports {

@@ -1,7 +1,7 @@
 // The pod network of one node: the CNI list that the runtime reads, and the rules that let pods out of the cluster.
 // Guarantees: both are written anew at every start and hold nothing of another's, nor of ranges that the node had before;
 // rules that others remove come back; `removePodNetwork` takes them away.
-import { mkdir, rename, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { contains, parseCidr } from '../api/ip.js';
 import { ip6Daddr, ip6Saddr, ipDaddr, ipSaddr, masquerade, rule } from '../kernel/nftables/expressions.js';
@@ -38,6 +38,7 @@ interface PodNetworkPorts {
   readonly route: RoutePort;
 }
 
+const LIST = '10-trellis.conflist';
 const SOURCE_NAT = 100;
 const FAMILIES = [
   {
@@ -143,13 +144,33 @@ export async function setUpPodNetwork(
   await mkdir(options.stateDir, { recursive: true, mode: 0o700 });
   await mkdir(options.configDir, { recursive: true, mode: 0o700 });
   // The runtime watches this directory: the file must appear whole.
-  const file = path.join(options.configDir, '10-trellis.conflist');
+  const file = path.join(options.configDir, LIST);
   await writeFile(`${file}.tmp`, `${JSON.stringify(networkList(options), null, 2)}\n`, { mode: 0o600 });
   await rename(`${file}.tmp`, file);
 }
 
+/**
+ * What an earlier run wrote for the runtime, which makes pods by it as soon as it is asked to: the ranges of their addresses.
+ * None where there is no list, or none that a runtime could read.
+ */
+export async function writtenRanges(configDir: string): Promise<string[]> {
+  try {
+    const list = JSON.parse(await readFile(path.join(configDir, LIST), 'utf8')) as WrittenList;
+    return list.plugins.flatMap(({ ipam }) => ipam?.ranges.flat().map(({ subnet }) => subnet) ?? []);
+  } catch (error) {
+    if (error instanceof SyntaxError || (error as NodeJS.ErrnoException).code === 'ENOENT') return [];
+    throw error;
+  }
+}
+
+interface WrittenList {
+  readonly plugins: readonly {
+    readonly ipam?: { readonly ranges: readonly { readonly subnet: string }[][] };
+  }[];
+}
+
 /** Made before the first pod, so that it is there for the rules and the service route; the plugin takes it as it is. */
-async function makeBridge(name: string, route: RoutePort): Promise<void> {
+export async function makeBridge(name: string, route: RoutePort): Promise<void> {
   const there = await route.link(name);
   // An empty bridge takes the address of whichever port comes and goes; one that is set stays.
   const mac = there === undefined ? { mac: randomMac() } : {};

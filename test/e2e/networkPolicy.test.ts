@@ -265,6 +265,31 @@ describeWith(NEEDS, 'network policies of a cluster', () => {
       expect(bad).toEqual({ tried: bad.tried, passed: 0 });
     });
 
+    test('closes the pods before the API server answers, as after a reboot', async () => {
+      const { agent, server } = await cluster.processes();
+      if (agent === undefined || server === undefined) throw new Error('agent and server have no processes');
+      expect(await outsideAsks(TAKEN, 'db', 6379)).toBe(true);
+      process.kill(server, 'SIGSTOP');
+      try {
+        process.kill(agent, 'SIGKILL');
+        const listed = await cluster.netns.run('nft', 'list', 'tables');
+        for (const [table] of listed.matchAll(/ip6? trellis-policy\S*/g))
+          await cluster.netns.run('nft', 'delete', 'table', ...(table.split(' ') as [string, string]));
+        // What no policy allows passes until the ranges are closed; then not even what one does.
+        await eventually(
+          async () => [await outsideAsks(TAKEN, 'db', 8080), await outsideAsks(TAKEN, 'db', 6379)],
+          (answers) => !answers.includes(true),
+        );
+      } finally {
+        process.kill(server, 'SIGCONT');
+      }
+      await eventually(
+        () => outsideAsks(TAKEN, 'db', 6379),
+        (answered) => answered,
+      );
+      expect(await outsideAsks(TAKEN, 'db', 8080)).toBe(false);
+    });
+
     test('leaves nothing of it after down', async () => {
       expect((await cluster.trellis('down')).code).toBe(0);
       expect(await cluster.netns.run('nft', 'list', 'tables')).not.toContain('trellis');

@@ -1,4 +1,4 @@
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
@@ -6,7 +6,7 @@ import { silentLog } from '../../../src/api/log.js';
 import { openNft } from '../../../src/kernel/nftables/adapter.js';
 import { openRoute } from '../../../src/kernel/route/adapter.js';
 import { KeptTable } from '../../../src/network/keptTable.js';
-import { removePodNetwork, setUpPodNetwork } from '../../../src/network/podNetwork.js';
+import { removePodNetwork, setUpPodNetwork, writtenRanges } from '../../../src/network/podNetwork.js';
 import { netNsPerTest } from '../../support/netns.js';
 import { describeWith } from '../../support/requires.js';
 import { until } from '../../support/until.js';
@@ -50,7 +50,9 @@ describeWith({ root: true, tools: ['nft', 'ip'] }, 'the pod network of a node', 
       await ns.run('ip', ...words.split(' '));
     const rules = new KeptTable({ nft: ports.nft, name: options.nftTable, log: silentLog });
     const made = { route: ports.route, rules };
+    expect(await writtenRanges(options.configDir)).toEqual([]);
     await setUpPodNetwork(options, made);
+    expect(await writtenRanges(options.configDir)).toEqual(options.podCidrs);
     expect(await ns.run('ip', '-6', 'route', 'get', 'fd00:10:96::a')).toContain('trl-test src fd00:9::1');
     expect(await ns.run('ip', 'route', 'get', '10.96.0.10')).toContain('via 192.168.9.254');
     const bridge = await ports.route.link('trl-test');
@@ -82,6 +84,9 @@ describeWith({ root: true, tools: ['nft', 'ip'] }, 'the pod network of a node', 
     await setUpPodNetwork({ ...options, podCidrs: ['10.244.7.0/24', 'fd00:10:244::/64'] }, made);
     const addresses = (await ports.route.addresses({ dev: 'trl-test' })).map(({ address }) => address);
     expect(addresses.filter((address) => !address.startsWith('fe80'))).toEqual(['fd00:10:244::1/64']);
+
+    writeFileSync(path.join(dir, 'net.d', '10-trellis.conflist'), '{"cut');
+    expect(await writtenRanges(options.configDir)).toEqual([]);
 
     await rules.stop();
     for (let again = 0; again < 2; again++) await removePodNetwork(options, ports);
