@@ -2,7 +2,7 @@
 // Guarantees: TERM ends the first and leaves the rules in place; the second changes nothing.
 import { hostname } from 'node:os';
 import { Command, InvalidArgumentError, Option } from 'commander';
-import { canonicalIp } from '../api/ip.js';
+import { canonicalIp, parseCidr } from '../api/ip.js';
 import { NAMESPACES, NETWORK_POLICIES, PODS } from '../api/resources.js';
 import { ApiError } from '../api/status.js';
 import { messageOf } from '../base/errorMessage.js';
@@ -49,6 +49,7 @@ create of nodes/proxy, and the nodes must run Trellis' agent.
 interface EngineFlags {
   readonly kubeconfig?: string;
   readonly hostnameOverride?: string;
+  readonly podCidrs?: readonly string[];
   readonly metricsBindAddress?: string;
   readonly logRefused?: boolean;
   readonly cleanup?: boolean;
@@ -63,6 +64,11 @@ export function networkPolicyCommand(terminal: Terminal): Command {
     .option('--kubeconfig <file>', 'API server and credentials')
     .option('--hostname-override <name>', 'the name of this node (default: the host name)')
     .option(
+      '--pod-cidrs <cidrs>',
+      "networks of this node's pods, closed before the API server answers (default: those of the Node)",
+      networks,
+    )
+    .option(
       '--metrics-bind-address <address:port>',
       'address that serves /metrics over plain HTTP (default: none)',
     )
@@ -72,6 +78,13 @@ export function networkPolicyCommand(terminal: Terminal): Command {
     .addOption(loggingFormatOption())
     .addHelpText('after', ENGINE_EXAMPLES)
     .action((flags: EngineFlags) => telling(terminal, () => enforce(flags)));
+}
+
+function networks(text: string): string[] {
+  const listed = text.split(',').map((one) => one.trim());
+  const wrong = listed.find((one) => parseCidr(one) === undefined);
+  if (wrong !== undefined) throw new InvalidArgumentError(`${JSON.stringify(wrong)} is no network`);
+  return listed;
 }
 
 async function enforce(flags: EngineFlags): Promise<void> {
@@ -96,6 +109,7 @@ async function enforce(flags: EngineFlags): Promise<void> {
     informers,
     table: TABLE,
     metrics,
+    podCidrs: flags.podCidrs,
     log,
     logsRefused: flags.logRefused === true,
   });

@@ -4,7 +4,7 @@
 // connection that a change forbids is ended after the change is in place.
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { V1Pod } from '../../api/gen/types.js';
-import { canonicalIp } from '../../api/ip.js';
+import { canonicalIp, contains, parseCidr } from '../../api/ip.js';
 import type { Log } from '../../api/log.js';
 import type { Stored } from '../../api/object.js';
 import { makeSyncRunner, type SyncRunner } from '../../base/syncRunner.js';
@@ -192,12 +192,10 @@ export class PolicyEnforcer {
   async #cut(): Promise<void> {
     const { conntrack, route } = this.#options;
     this.planner.mayForbid = false;
-    if (conntrack === undefined || this.#podRanges.length === 0) return;
+    const ours = this.#ownNetworks();
+    if (conntrack === undefined || ours.length === 0) return;
     try {
-      const [flows, addresses] = await Promise.all([
-        conntrack.list(flowsOf(this.#podRanges)),
-        route.addresses(),
-      ]);
+      const [flows, addresses] = await Promise.all([conntrack.list(flowsOf(ours)), route.addresses()]);
       const own = new Set(addresses.flatMap(({ address }) => canonicalIp(address.split('/')[0] ?? '') ?? []));
       const filters = forbiddenFlows(flows, this.planner, (ip) => own.has(ip));
       if (filters.length > 0) await conntrack.delete(filters);
@@ -205,6 +203,13 @@ export class PolicyEnforcer {
       this.planner.mayForbid = true;
       throw error;
     }
+  }
+
+  /** The pod ranges, and the addresses of pods here that others gave from elsewhere. */
+  #ownNetworks(): string[] {
+    const ranges = this.#podRanges.flatMap((text) => parseCidr(text) ?? []);
+    const judged = FAMILIES.flatMap((family) => this.planner.images[family].keysOf(names.JUDGED));
+    return [...this.#podRanges, ...judged.filter((ip) => !ranges.some((range) => contains(range, ip)))];
   }
 
   /** Puts back what others removed or added. */

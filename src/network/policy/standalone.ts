@@ -1,5 +1,5 @@
 // The policy engine alone: for nodes whose pods are made by any kubelet and any network that gives them addresses.
-// Guarantees: it is told as soon as the Node's ranges are known and every policy is in place; ending it leaves the rules.
+// Guarantees: it is told as soon as the pods' ranges are known and every policy is in place; ending it leaves the rules.
 import type { V1Node } from '../../api/gen/types.js';
 import type { Log } from '../../api/log.js';
 import type { Stored } from '../../api/object.js';
@@ -16,6 +16,8 @@ export interface PolicyEngineOptions {
   readonly nodeName: string;
   readonly informers: Informers;
   readonly table: string;
+  /** The networks of this node's pods, closed before the API server answers; those of the Node when left out. */
+  readonly podCidrs?: readonly string[] | undefined;
   /** Where metrics are served; nowhere when left out. */
   readonly metrics?: { readonly host: string; readonly port: number } | undefined;
   /** Connections that are refused are logged; an error where the kernel cannot tell of them. */
@@ -30,7 +32,7 @@ export interface PolicyEngine {
 
 /** Enforces nothing yet; what a former process wrote is in force. */
 export async function openPolicyEngine(
-  options: Omit<PolicyEngineOptions, 'informers' | 'metrics'>,
+  options: Omit<PolicyEngineOptions, 'informers' | 'metrics' | 'podCidrs'>,
 ): Promise<PolicyEngine> {
   const { log } = options;
   const [nft, route] = await Promise.all([openNft(), openRoute()]);
@@ -52,7 +54,7 @@ export async function openPolicyEngine(
 
 /** Resolves when every policy is in place, to the function that ends it. */
 export async function startPolicyEngine(options: PolicyEngineOptions): Promise<() => Promise<void>> {
-  const { nodeName, informers, log } = options;
+  const { informers } = options;
   const { enforcer, close } = await openPolicyEngine(options);
   const server =
     options.metrics &&
@@ -60,6 +62,28 @@ export async function startPolicyEngine(options: PolicyEngineOptions): Promise<(
       await close();
       throw error;
     }));
+  const end = () => Promise.resolve(server?.close()).finally(close);
+  const closing =
+    options.podCidrs === undefined
+      ? followNode(options, enforcer)
+      : enforcer.setPodRanges(options.podCidrs).then(() => () => {});
+  const off = await closing.catch(async (error: unknown) => {
+    await end();
+    throw error;
+  });
+  enforcer.follow(informers);
+  await enforcer.synced();
+  return () => {
+    off();
+    return end();
+  };
+}
+
+/** Resolves when the ranges of the Node are closed, if it has any. */
+async function followNode(
+  { nodeName, informers, log }: PolicyEngineOptions,
+  enforcer: PolicyEnforcer,
+): Promise<() => void> {
   const nodes = informers.of(NODES, { fieldSelector: `metadata.name=${nodeName}` });
   let known = '';
   const follow = async ({ spec }: Stored<V1Node>) => {
@@ -75,12 +99,5 @@ export async function startPolicyEngine(options: PolicyEngineOptions): Promise<(
   if (node === undefined)
     log.warn('there is no Node of this name; its pods are found by it', { node: nodeName });
   else await follow(node);
-  const off = nodes.on({ added: follow, updated: follow });
-  enforcer.follow(informers);
-  await enforcer.synced();
-  return async () => {
-    off();
-    await server?.close();
-    await close();
-  };
+  return nodes.on({ added: follow, updated: follow });
 }

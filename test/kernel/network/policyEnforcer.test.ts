@@ -13,6 +13,7 @@ import {
 } from '../../../src/api/resources.js';
 import { openConntrack } from '../../../src/kernel/conntrack/adapter.js';
 import { openNft } from '../../../src/kernel/nftables/adapter.js';
+import { watchTraces } from '../../../src/kernel/nftables/trace.js';
 import { openRoute } from '../../../src/kernel/route/adapter.js';
 import { CLUSTER_NETWORK_POLICIES } from '../../../src/network/policy/clusterNetworkPolicy.js';
 import { PolicyEnforcer, removePolicies } from '../../../src/network/policy/enforcer.js';
@@ -319,31 +320,85 @@ describeWith(
       expect(await passes(A, B, true)).toBe(2);
     });
 
-    test('ends a connection that a new policy forbids, and leaves the others alone', async () => {
+    test.each([
+      ['of its ranges', ['10.244.0.0/24', 'fd00:244::/64']],
+      ['that others gave, of no range of the node', []],
+    ])(
+      'ends a connection that a new policy forbids, and leaves the others alone: addresses %s',
+      async (_, ranges) => {
+        const { lab, informers, enforce } = await node();
+        const enforcer = enforce();
+        await enforcer.setPodRanges(ranges);
+        const pods = informers.of(PODS, { fieldSelector: 'spec.nodeName=here' });
+        pods.set(pod('one', A));
+        pods.set(pod('two', B));
+        enforcer.follow(informers);
+        await enforcer.synced();
+        const [client, server] = [lab.placeOf(A[0]), lab.placeOf(B[0])];
+        await talk(server, SERVER).next();
+        const [forbidden, allowed] = [talk(client, CLIENT, B[0], '8080'), talk(client, CLIENT, B[0], '8081')];
+        const beats = { forbidden: await forbidden.next(), allowed: await allowed.next() };
+        expect(beats).toEqual({ forbidden: 'beat', allowed: 'beat' });
+        informers
+          .of(NETWORK_POLICIES)
+          .set(policy('some', { podSelector: {}, ingress: [{ ports: [{ port: 8081 }] }] }));
+        await enforcer.synced();
+        let last = '';
+        await until(async () => {
+          last = await forbidden.next();
+          if (last === 'beat') throw new Error('it still beats');
+        });
+        expect(last).toMatch(/ended/);
+        for (let i = 0; i < 10; i++) expect(await allowed.next()).toBe('beat');
+      },
+    );
+
+    test('judges the first packet of a connection; each that follows meets one rule per direction, and no set', async () => {
       const { lab, informers, enforce } = await node();
       const enforcer = enforce();
       await enforcer.setPodRanges(['10.244.0.0/24', 'fd00:244::/64']);
       const pods = informers.of(PODS, { fieldSelector: 'spec.nodeName=here' });
       pods.set(pod('one', A));
       pods.set(pod('two', B));
-      enforcer.follow(informers);
-      await enforcer.synced();
-      const [client, server] = [lab.placeOf(A[0]), lab.placeOf(B[0])];
-      await talk(server, SERVER).next();
-      const [forbidden, allowed] = [talk(client, CLIENT, B[0], '8080'), talk(client, CLIENT, B[0], '8081')];
-      const beats = { forbidden: await forbidden.next(), allowed: await allowed.next() };
-      expect(beats).toEqual({ forbidden: 'beat', allowed: 'beat' });
+      const ports = [{ port: 8081 }];
       informers
         .of(NETWORK_POLICIES)
-        .set(policy('some', { podSelector: {}, ingress: [{ ports: [{ port: 8081 }] }] }));
+        .set(
+          policy('both', {
+            podSelector: {},
+            policyTypes: ['Ingress', 'Egress'],
+            ingress: [{ ports }],
+            egress: [{ ports }],
+          }),
+        );
+      enforcer.follow(informers);
       await enforcer.synced();
-      let last = '';
-      await until(async () => {
-        last = await forbidden.next();
-        if (last === 'beat') throw new Error('it still beats');
-      });
-      expect(last).toMatch(/ended/);
-      for (let i = 0; i < 10; i++) expect(await allowed.next()).toBe('beat');
+      await talk(lab.placeOf(B[0]), SERVER).next();
+      const connection = talk(lab.placeOf(A[0]), CLIENT, B[0], '8081');
+      expect(await connection.next()).toBe('beat');
+      const met: string[] = [];
+      const traces = watchTraces(
+        TABLE,
+        (events) => {
+          for (const step of events)
+            if (step.event !== 'lost') met.push(`${step.chain} ${step.type} ${step.verdict}`);
+        },
+        lab.node.path,
+      );
+      try {
+        await lab.node.run('nft', TRACE_ALL);
+        for (let i = 0; i < 10; i++) expect(await connection.next()).toBe('beat');
+        const rules = ['forward-egress rule accept', 'forward-ingress rule accept'];
+        await until(async () => expect([...new Set(met)].sort()).toEqual(rules));
+      } finally {
+        traces.close();
+      }
+      const first = async (chain: string) => {
+        const listed = await lab.node.run('nft', 'list', 'chain', 'ip', TABLE, chain);
+        return listed.split('\n')[3]?.trim();
+      };
+      for (const chain of ['forward-egress', 'forward-ingress'])
+        expect(await first(chain)).toBe('ct state established,related accept');
     });
 
     test(`leaves an allowed connection alone while policies change ${UPDATES} times`, async () => {
@@ -386,6 +441,13 @@ describeWith(
   },
 );
 
+const TRACE_ALL = `table ip early {
+  chain prerouting {
+    type filter hook prerouting priority -190;
+    tcp dport 8081 meta nftrace set 1
+    tcp sport 8081 meta nftrace set 1
+  }
+}`;
 const SERVER = `
 const net = require('node:net');
 let ready = 0;
