@@ -13,6 +13,7 @@ import { iptablesOf, LOCAL_PODS, MOVED, workload } from './workload.js';
 const RUNS = 5;
 const [PODS, POLICIES] = [scaled(10_000), scaled(1_000)];
 const PEER = 'iptables and ipset';
+const percent = (ratio: number) => `${round((ratio - 1) * 100)} %`;
 const count = (number: number) => number.toLocaleString('en');
 const SIZE = `${count(POLICIES)} policies, ${count(PODS)} pods, ${LOCAL_PODS} of them here`;
 const ONE = fileURLToPath(new URL('./one.js', import.meta.url));
@@ -110,7 +111,9 @@ async function packets(): Promise<Figure[]> {
   const part = (name: string, unit: string, { of, key, cpu, atMost }: Asked) => {
     const all = (rounds: readonly Traffic[], what: keyof Traffic) => rounds.map((one) => one[what]);
     const [own, others] = [median(all(of, cpu)), median(all(without, cpu))];
-    const note = `processor time of the sender: ${round(own)} ${unit} beside ${round(others)}`;
+    const twins =
+      key === 'gigabyteMs' ? `; two equal nodes differ by ${percent(median(all(without, 'twins')))}` : '';
+    const note = `processor time of the sender: ${round(own)} ${unit} beside ${round(others)}${twins}`;
     const measured = { name, unit, note, samples: all(of, key) };
     return againstPeer({ ...measured, peer: 'no policy', peerSamples: all(without, key) }, atMost);
   };

@@ -1,6 +1,6 @@
 // What a packet pays for policies: two pods joined by a node that has none, ours, or those of the peer.
-// Guarantees: the same pair of pods and the same programs for all; all nodes are there at once, and measured in turns, slice by
-// slice, so that they meet the same machine; namespaces are gone afterwards.
+// Guarantees: the same pair of pods and the same programs for all; all nodes are there at once, two of each kind, and measured in
+// turns, slice by slice, so that they meet the same machine; namespaces are gone afterwards.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
@@ -36,6 +36,8 @@ export interface Traffic {
   /** Processor time of the sender, which also forwards what it sends: the machine's other work is not in it. */
   readonly connectCpuUs: number;
   readonly gigabyteCpuMs: number;
+  /** The gigabyte on the slower of two equal nodes over that on the faster: what is less than this is nothing. */
+  readonly twins: number;
 }
 
 type Rules = (node: string) => Promise<void>;
@@ -67,24 +69,29 @@ export const none: Rules = async (node) => {
   await runTool(['iptables-legacy', ...rule], { netns: node });
 };
 
-/** So many rounds, each of all nodes in turns; answers the rounds of each. */
+/** So many rounds, each of all nodes in turns; answers the rounds of each kind: of two equal nodes the less disturbed one. */
 export async function measureTraffic(rules: readonly Rules[], rounds: number): Promise<Traffic[][]> {
   const nodes: Node[] = [];
   try {
-    for (const some of rules) nodes.push(await openNode(some));
-    const results = nodes.map((): Traffic[] => []);
+    for (const some of rules) nodes.push(await openNode(some), await openNode(some));
+    const results = rules.map((): Traffic[] => []);
     // The round before warms caches; it does not count.
     for (let round = 0; round <= rounds; round++) {
       const connect = await leastOf(nodes, 'connect');
       const stream = await leastOf(nodes, 'stream');
       if (round === 0) continue;
-      for (const [i, result] of results.entries())
+      for (const [i, result] of results.entries()) {
+        const pair = (of: readonly Slice[], key: keyof Slice) =>
+          of.slice(2 * i, 2 * i + 2).map((one) => one[key]);
+        const least = (of: readonly Slice[], key: keyof Slice) => Math.min(...pair(of, key)) * 1e6;
         result.push({
-          connectUs: ((connect[i]?.time ?? 0) * 1e6) / CONNECTIONS,
-          gigabyteMs: ((stream[i]?.time ?? 0) * 1e6) / MEGABYTES,
-          connectCpuUs: ((connect[i]?.cpu ?? 0) * 1e6) / CONNECTIONS,
-          gigabyteCpuMs: ((stream[i]?.cpu ?? 0) * 1e6) / MEGABYTES,
+          connectUs: least(connect, 'time') / CONNECTIONS,
+          gigabyteMs: least(stream, 'time') / MEGABYTES,
+          connectCpuUs: least(connect, 'cpu') / CONNECTIONS,
+          gigabyteCpuMs: least(stream, 'cpu') / MEGABYTES,
+          twins: Math.max(...pair(stream, 'time')) / Math.min(...pair(stream, 'time')),
         });
+      }
     }
     return results;
   } finally {
