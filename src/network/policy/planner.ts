@@ -33,6 +33,8 @@ export class PolicyPlanner {
   /** Who has an address now, and what each pod says of itself. */
   readonly #owners = new Map<string, string>();
   readonly #claims = new Map<string, PolicyPod>();
+  /** Addresses that pods here have given back: connections to them may live on, and are not those of the next pod. */
+  readonly #givenBack = new Set<string>();
   /** Whether something that was allowed may be forbidden since somebody last set this to false. */
   mayForbid = false;
 
@@ -177,6 +179,7 @@ export class PolicyPlanner {
       const pod = this.#sets.selections.pod(key);
       const after = pod?.isLocal === true ? this.#judged(key, pod) : undefined;
       this.#putAddresses(before, after);
+      this.#handOver(before?.pod.ips ?? [], after?.pod.ips ?? []);
       if (after === undefined) this.#placed.delete(key);
       else this.#placed.set(key, after);
       for (const direction of DIRECTIONS) {
@@ -191,6 +194,15 @@ export class PolicyPlanner {
     const retired = this.#retired.splice(0);
     for (const policy of retired) policy.release();
     for (const { policy } of [...idle, ...retired]) this.#removeChains(policy.key);
+  }
+
+  #handOver(had: readonly string[], has: readonly string[]): void {
+    for (const ip of had)
+      if (!has.includes(ip)) {
+        if (this.#owners.has(ip)) this.mayForbid = true;
+        else this.#givenBack.add(ip);
+      }
+    for (const ip of has) if (!had.includes(ip) && this.#givenBack.delete(ip)) this.mayForbid = true;
   }
 
   /** Policies that have come to restrict a pod of this node; those that no longer do are returned. */

@@ -320,6 +320,34 @@ describeWith(
       expect(await passes(A, B, true)).toBe(2);
     });
 
+    test.each(['after', 'before'])(
+      'gives a pod no connections of the one that had its address, which ends %s it comes',
+      async (when) => {
+        const { lab, informers, enforce } = await node();
+        const enforcer = enforce();
+        await enforcer.setPodRanges(['10.244.0.0/24', 'fd00:244::/64']);
+        const pods = informers.of(PODS, { fieldSelector: 'spec.nodeName=here' });
+        pods.set(pod('one', A));
+        pods.set(pod('old', B));
+        informers
+          .of(NETWORK_POLICIES)
+          .set(policy('deny', { podSelector: { matchLabels: { closed: 'yes' } }, policyTypes: ['Ingress'] }));
+        enforcer.follow(informers);
+        await enforcer.synced();
+        await talk(lab.placeOf(B[0]), UDP_SERVER).next();
+        const flow = talk(lab.placeOf(A[0]), UDP_CLIENT, B[0]);
+        await until(async () => expect(await flow.next()).toBe('beat'));
+        const leave = async () => {
+          pods.remove('a/old');
+          await enforcer.synced();
+        };
+        if (when === 'before') await leave();
+        await enforcer.attach(pod('new', [], { closed: 'yes' }), B);
+        if (when === 'after') await leave();
+        await until(async () => expect(await flow.next()).toBe('silence'));
+      },
+    );
+
     test.each([
       ['of its ranges', ['10.244.0.0/24', 'fd00:244::/64']],
       ['that others gave, of no range of the node', []],
@@ -361,16 +389,14 @@ describeWith(
       pods.set(pod('one', A));
       pods.set(pod('two', B));
       const ports = [{ port: 8081 }];
-      informers
-        .of(NETWORK_POLICIES)
-        .set(
-          policy('both', {
-            podSelector: {},
-            policyTypes: ['Ingress', 'Egress'],
-            ingress: [{ ports }],
-            egress: [{ ports }],
-          }),
-        );
+      informers.of(NETWORK_POLICIES).set(
+        policy('both', {
+          podSelector: {},
+          policyTypes: ['Ingress', 'Egress'],
+          ingress: [{ ports }],
+          egress: [{ ports }],
+        }),
+      );
       enforcer.follow(informers);
       await enforcer.synced();
       await talk(lab.placeOf(B[0]), SERVER).next();
@@ -455,6 +481,18 @@ for (const port of [8080, 8081])
   net.createServer((socket) => socket.on('error', () => {}).pipe(socket)).listen(port, () => {
     if (++ready === 2) console.log('ready');
   });
+`;
+const UDP_SERVER = `
+const socket = require('node:dgram').createSocket('udp4');
+socket.on('message', (_, { port, address }) => socket.send('x', port, address)).bind(8080, () => console.log('ready'));
+`;
+// One flow; says every quarter of a second whether anything came back.
+const UDP_CLIENT = `
+const socket = require('node:dgram').createSocket('udp4');
+let got = 0;
+socket.on('message', () => { got += 1; });
+setInterval(() => socket.send('x', 8080, process.argv[1]), 20);
+setInterval(() => { console.log(got > 0 ? 'beat' : 'silence'); got = 0; }, 250);
 `;
 // Sends a byte, waits for its echo, says so, again; and says when the connection has ended.
 const CLIENT = `
