@@ -54,30 +54,7 @@ interface Wanted {
 
 /** Brings `applied` to the state and tells how; nothing of it may be kept when the requests fail. */
 export function advance(applied: Applied, { family, state, changed }: Wanted, options: IpvsOptions): Change {
-  const touched = {
-    servers: new Map<string, VirtualServer | undefined>(),
-    addresses: new Map<string, number>(),
-    entries: new Map<string, number>(),
-  };
-  const count = (kind: 'addresses' | 'entries', name: string, by: 1 | -1) => {
-    const before = applied[kind].get(name) ?? 0;
-    if (!touched[kind].has(name)) touched[kind].set(name, before);
-    if (before + by === 0) applied[kind].delete(name);
-    else applied[kind].set(name, before + by);
-  };
-  const enter = (plan: ServicePlan, by: 1 | -1) => {
-    for (const server of plan.servers) {
-      const name = serverName(server.key);
-      const claims = applied.servers.get(name) ?? [];
-      if (!touched.servers.has(name)) touched.servers.set(name, claims[0]);
-      const others = claims.filter(({ claim }) => claim !== server.claim);
-      const now = by === 1 ? [...others, server].sort(byClaim) : others;
-      if (now.length === 0) applied.servers.delete(name);
-      else applied.servers.set(name, now);
-    }
-    for (const address of plan.addresses) count('addresses', address, by);
-    for (const entry of plan.entries) count('entries', entry, by);
-  };
+  const touched = new Touched(applied);
   const portOf = (key: string) => {
     const found = state.get(key);
     return found?.family === family ? found : undefined;
@@ -88,33 +65,74 @@ export function advance(applied: Applied, { family, state, changed }: Wanted, op
   // Everything that goes, then everything that comes: an address may move from one key to another.
   for (const key of keys) {
     const old = applied.services.get(key);
-    if (old !== undefined) enter(old.plan, -1);
+    if (old !== undefined) touched.enter(old.plan, -1);
     applied.services.delete(key);
   }
   for (const key of keys) {
     const port = portOf(key);
     if (port === undefined) continue;
     const plan = planService(port, options);
-    enter(plan, 1);
+    touched.enter(plan, 1);
     applied.services.set(key, { port, plan });
   }
-  const differences = (kind: 'addresses' | 'entries') => ({
-    added: [...touched[kind]]
-      .filter(([name, before]) => before === 0 && applied[kind].has(name))
-      .map(([name]) => name),
-    removed: [...touched[kind]]
-      .filter(([name, before]) => before > 0 && !applied[kind].has(name))
-      .map(([name]) => name),
-  });
-  const servers = [...touched.servers].map(([name, before]) =>
-    serverChange(before, applied.servers.get(name)?.[0]),
-  );
-  return {
-    ipvs: servers.flatMap(({ requests }) => requests),
-    draining: servers.flatMap(({ draining }) => draining),
-    addresses: differences('addresses'),
-    entries: differences('entries'),
-  };
+  return touched.change();
+}
+
+/** What plans that come and go make of `applied`, and how each thing they touch was before. */
+class Touched {
+  readonly #applied: Applied;
+  readonly #servers = new Map<string, VirtualServer | undefined>();
+  readonly #counts = { addresses: new Map<string, number>(), entries: new Map<string, number>() };
+
+  constructor(applied: Applied) {
+    this.#applied = applied;
+  }
+
+  enter(plan: ServicePlan, by: 1 | -1): void {
+    for (const server of plan.servers) this.#claim(server, by);
+    for (const address of plan.addresses) this.#count('addresses', address, by);
+    for (const entry of plan.entries) this.#count('entries', entry, by);
+  }
+
+  #claim(server: VirtualServer, by: 1 | -1): void {
+    const { servers } = this.#applied;
+    const name = serverName(server.key);
+    const claims = servers.get(name) ?? [];
+    if (!this.#servers.has(name)) this.#servers.set(name, claims[0]);
+    const others = claims.filter(({ claim }) => claim !== server.claim);
+    const now = by === 1 ? [...others, server].sort(byClaim) : others;
+    if (now.length === 0) servers.delete(name);
+    else servers.set(name, now);
+  }
+
+  #count(kind: 'addresses' | 'entries', name: string, by: 1 | -1): void {
+    const [counts, befores] = [this.#applied[kind], this.#counts[kind]];
+    const before = counts.get(name) ?? 0;
+    if (!befores.has(name)) befores.set(name, before);
+    if (before + by === 0) counts.delete(name);
+    else counts.set(name, before + by);
+  }
+
+  change(): Change {
+    const servers = [...this.#servers].map(([name, before]) =>
+      serverChange(before, this.#applied.servers.get(name)?.[0]),
+    );
+    return {
+      ipvs: servers.flatMap(({ requests }) => requests),
+      draining: servers.flatMap(({ draining }) => draining),
+      addresses: this.#differences('addresses'),
+      entries: this.#differences('entries'),
+    };
+  }
+
+  #differences(kind: 'addresses' | 'entries') {
+    const isThere = (name: string) => this.#applied[kind].has(name);
+    const befores = [...this.#counts[kind]];
+    return {
+      added: befores.filter(([name, before]) => before === 0 && isThere(name)).map(([name]) => name),
+      removed: befores.filter(([name, before]) => before > 0 && !isThere(name)).map(([name]) => name),
+    };
+  }
 }
 
 /** From one form of a virtual server to another; also used against what the kernel lists. */

@@ -4,7 +4,7 @@
 import { KernelError } from '../../src/kernel/error.js';
 import type { GoneObject, NftPort, NftRequest } from '../../src/kernel/nftables/port.js';
 import { syncEach, withServiceCidrs } from '../families.js';
-import type { IpFamily, PerFamily, ProxyMode, ProxyState, TrafficOptions } from '../mode.js';
+import type { IpFamily, PerFamily, ProxyMode, ProxyState, SyncReport, TrafficOptions } from '../mode.js';
 import { isIntact } from './intact.js';
 import { findRemains } from './remains.js';
 import { advance, type Programmed, type Transaction, transaction, type Wanted } from './transaction.js';
@@ -21,83 +21,110 @@ interface Remembered {
   readonly shared: Map<string, number>;
 }
 
-export function nftablesMode({ nft, table, families, traffic: given }: NftablesModeOptions): ProxyMode {
-  let traffic = given;
-  const applied = new Map<IpFamily, Remembered>();
-  const drift = new Drift();
-  let forgotten = 0;
-  const commit = (requests: readonly NftRequest[]) => drift.own(requests, () => nft.commit(requests));
+export class NftablesMode implements ProxyMode {
+  readonly name = 'nftables';
+  readonly #options: NftablesModeOptions;
+  #traffic: PerFamily<TrafficOptions>;
+  readonly #applied = new Map<IpFamily, Remembered>();
+  readonly #drift = new Drift();
+  #forgotten = 0;
+
+  constructor(options: NftablesModeOptions) {
+    this.#options = options;
+    this.#traffic = options.traffic;
+  }
+
+  sync(state: ProxyState, changed?: ReadonlySet<string>): Promise<SyncReport> {
+    return syncEach(this.#options.families, (family) => {
+      const before = this.#applied.get(family);
+      return before === undefined
+        ? this.#syncAll(family, state)
+        : this.#syncChange(family, before, { state, changed });
+    });
+  }
 
   /** From what is known to be there. Nothing is known any more after a refusal. */
-  const syncChange = async (family: IpFamily, before: Remembered, wanted: Wanted) => {
-    const start = forgotten;
-    const step = transaction({ family, table }, wanted, before, traffic[family] ?? {});
+  async #syncChange(family: IpFamily, before: Remembered, wanted: Wanted): Promise<SyncReport> {
+    const start = this.#forgotten;
+    const step = transaction(this.#placeOf(family), wanted, before, this.#traffic[family] ?? {});
     if (step.requests.length > 0) {
-      applied.delete(family);
-      await commit(step.requests);
+      this.#applied.delete(family);
+      await this.#commit(step.requests);
     }
     advance(before, step);
     // Somebody may have flushed it meanwhile: then it stays unknown.
-    if (step.requests.length > 0 && start === forgotten) applied.set(family, before);
+    if (step.requests.length > 0 && start === this.#forgotten) this.#applied.set(family, before);
     return { sent: step.requests.length };
-  };
+  }
+
   /** Everything anew. What the kernel refuses of a service is that service's loss, and nobody else's. */
-  const syncAll = async (family: IpFamily, state: ProxyState) => {
-    const place = { family, table };
+  async #syncAll(family: IpFamily, state: ProxyState): Promise<SyncReport> {
+    const place = this.#placeOf(family);
     const failed = new Map<string, unknown>();
     for (let round = 0; ; round++) {
-      const start = forgotten;
-      const remains = await findRemains(nft, place);
+      const start = this.#forgotten;
+      const remains = await findRemains(this.#options.nft, place);
       const wanted = { state, remains, without: failed, apart: round > 0 };
-      const step = transaction(place, wanted, undefined, traffic[family] ?? {});
-      const refusal = await commit(step.requests).then(() => undefined, asKernelError);
+      const step = transaction(place, wanted, undefined, this.#traffic[family] ?? {});
+      const refusal = await this.#commit(step.requests).then(() => undefined, asKernelError);
       if (refusal === undefined) {
         const record = { services: new Map(), shared: new Map() };
         advance(record, step);
-        if (start === forgotten) applied.set(family, record);
+        if (start === this.#forgotten) this.#applied.set(family, record);
         return { sent: step.requests.length, failed };
       }
       const culprits = culpritsOf(refusal, step);
       if (round > MOST_ROUNDS || (round > 0 && culprits.length === 0)) throw refusal;
       for (const [key, why] of culprits) failed.set(key, why);
     }
-  };
-  const forget = () => {
-    forgotten += 1;
-    applied.clear();
-  };
-  return {
-    name: 'nftables',
-    sync: (state, changed) =>
-      syncEach(families, (family) => {
-        const before = applied.get(family);
-        return before === undefined ? syncAll(family, state) : syncChange(family, before, { state, changed });
+  }
+
+  #placeOf(family: IpFamily) {
+    return { family, table: this.#options.table };
+  }
+
+  #commit(requests: readonly NftRequest[]): Promise<void> {
+    return this.#drift.own(requests, () => this.#options.nft.commit(requests));
+  }
+
+  setServiceCidrs(cidrs: readonly string[]): void {
+    this.#traffic = withServiceCidrs(this.#options.traffic, cidrs);
+    this.forget();
+  }
+
+  forget(): void {
+    this.#forgotten += 1;
+    this.#applied.clear();
+  }
+
+  async check(): Promise<boolean> {
+    const { nft, families } = this.#options;
+    const intact = await Promise.all(
+      families.map((family) => {
+        const record = this.#applied.get(family);
+        return record === undefined ? true : isIntact(nft, this.#placeOf(family), record);
       }),
-    setServiceCidrs: (cidrs) => {
-      traffic = withServiceCidrs(given, cidrs);
-      forget();
-    },
-    forget,
-    check: async () => {
-      const intact = await Promise.all(
-        families.map((family) => {
-          const record = applied.get(family);
-          return record === undefined ? true : isIntact(nft, { family, table }, record);
-        }),
-      );
-      return intact.every(Boolean);
-    },
-    watch: (onDrift) => drift.watch(nft, table, onDrift),
-    cleanUp: async () => {
-      await nft.commit(
-        (['ip', 'ip6'] as const).map(
-          (family): NftRequest => ({ do: 'destroy', kind: 'table', family, name: table }),
-        ),
-      );
-      applied.clear();
-    },
-    close: () => nft.close(),
-  };
+    );
+    return intact.every(Boolean);
+  }
+
+  watch(onDrift: () => void): () => void {
+    return this.#drift.watch(this.#options.nft, this.#options.table, onDrift);
+  }
+
+  async cleanUp(): Promise<void> {
+    const { nft, table } = this.#options;
+    await nft.commit(
+      (['ip', 'ip6'] as const).map(
+        (family): NftRequest => ({ do: 'destroy', kind: 'table', family, name: table }),
+      ),
+    );
+    this.#applied.clear();
+  }
+
+  close(): void {
+    this.#options.nft.close();
+  }
 }
 
 /** The kernel names every request that it refuses at once: more rounds than a few mean that something else is wrong. */

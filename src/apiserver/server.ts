@@ -1,8 +1,6 @@
 // Opens an apiserver: caches filled, handler built, port opened.
 // Guarantees: when it resolves the port answers; close() ends every connection and leaves the store open for its owner.
 import { randomUUID } from 'node:crypto';
-import type http from 'node:http';
-import { type AddressInfo, BlockList, isIP } from 'node:net';
 import { type Build, gitVersion, UNKNOWN_BUILD } from '../api/build.js';
 import type { KindDefinition } from '../api/kind.js';
 import { customResourceDefinitionKind } from '../api/kinds/customResource/definition.js';
@@ -20,10 +18,10 @@ import { DefinitionLoop } from './customResources/definitionLoop.js';
 import { Definitions } from './customResources/definitions.js';
 import { Health } from './discovery/health.js';
 import { makePathHandler, type VersionInfo } from './discovery/paths.js';
-import { ApiServerError, listenError } from './error.js';
 import { type ApiResponse, bytesResponse } from './exchange.js';
 import { type Handler, makeHandler } from './handler.js';
-import { createHttpsServer, createInsecureServer, type TlsFiles } from './http/server.js';
+import { type Address, Listeners, requireLoopback } from './http/listeners.js';
+import type { TlsFiles } from './http/server.js';
 import type { Authenticator, Authorizer, UserInfo } from './identity.js';
 import { openInProcess } from './inProcess.js';
 import { type InFlightOptions, makeInFlight } from './load/inFlight.js';
@@ -64,11 +62,6 @@ export interface ServerParts {
 
 export type InProcess = (user: UserInfo, term?: Check) => Transport;
 
-interface Address {
-  readonly host: string;
-  readonly port: number;
-}
-
 export interface ApiServerOptions {
   readonly store: Store;
   readonly kinds: readonly KindDefinition[];
@@ -105,46 +98,91 @@ export interface ApiServer {
   close(): Promise<void>;
 }
 
-/** Whoever reaches the insecure port, as Kubernetes called them. */
-const UNSECURED_USER: UserInfo = {
-  name: 'system:unsecured',
-  groups: ['system:masters', 'system:authenticated'],
-};
-
 export async function openApiServer(options: ApiServerOptions): Promise<ApiServer> {
-  const { store, kinds, listen, insecure, tls, log } = options;
+  const { store, kinds, insecure, log } = options;
   if (insecure !== undefined) requireLoopback(insecure);
   const feed = new Feed(store, kinds, log);
   await feed.open();
   const definitions = await openDefinitions(feed, kinds, log);
-
-  let handler: Handler | undefined;
-  const inProcess: InProcess = (user, term) =>
-    openInProcess(
-      async (request) => {
-        // Parts may ask as soon as they are made; the handler is there before the next turn.
-        await null;
-        if (handler === undefined) throw new Error('the API was called while its server was being built');
-        return handler(request);
-      },
-      user,
-      term,
-    );
+  const { inProcess, become } = beforeTheHandler();
   const parts = partsOf(options, inProcess, feed);
-  const ownPorts = () => [server, ...(plain === undefined ? [] : [plain])].flatMap(portsOf);
+  const listeners = new Listeners();
+  const ownPorts = () => listeners.ports();
   const machinery = withUsage({ ...machineryOf(options, { feed, parts, definitions }), ownPorts });
   const definitionLoop = definitions === undefined ? undefined : new DefinitionLoop(machinery, definitions);
   for (const hooks of machinery.hooks.values()) hooks.start(machinery);
   definitionLoop?.start();
-  let isReady = false;
-  let isEnding = false;
+  const state = { isReady: false, isEnding: false };
+  const handler = handlerOf(options, { feed, parts, definitions, machinery, listeners, state });
+  become(handler);
+  const ready = Promise.resolve(parts.ready?.()).then(() => {
+    state.isReady = true;
+  });
+  ready.catch(() => {}); // told to whoever calls ready()
+  const close = async () => {
+    state.isEnding = true;
+    for (const hooks of machinery.hooks.values()) hooks.stop();
+    definitionLoop?.stop();
+    definitions?.close();
+    machinery.slowChecks.close();
+    parts.close?.();
+    feed.close();
+    await listeners.close();
+  };
+  try {
+    await listeners.open(options, handler);
+  } catch (error) {
+    await close();
+    throw error;
+  }
+  return {
+    port: listeners.port,
+    ...(listeners.insecurePort === undefined ? {} : { insecurePort: listeners.insecurePort }),
+    inProcess,
+    beginTerm: (lease) => beginTerm(store, lease),
+    ready: () => ready,
+    close,
+  };
+}
+
+/** Parts may ask as soon as they are made; the handler is there before the next turn. */
+function beforeTheHandler(): { readonly inProcess: InProcess; become(handler: Handler): void } {
+  let handler: Handler | undefined;
+  return {
+    inProcess: (user, term) =>
+      openInProcess(
+        async (request) => {
+          await null;
+          if (handler === undefined) throw new Error('the API was called while its server was being built');
+          return handler(request);
+        },
+        user,
+        term,
+      ),
+    become: (made) => {
+      handler = made;
+    },
+  };
+}
+
+interface Surroundings extends Foundations {
+  readonly machinery: Machinery;
+  readonly listeners: Listeners;
+  readonly state: { readonly isReady: boolean; readonly isEnding: boolean };
+}
+
+/** What answers requests, with its metrics and its health. */
+function handlerOf(
+  options: ApiServerOptions,
+  { feed, parts, definitions, machinery, listeners, state }: Surroundings,
+): Handler {
   const health = new Health({
     isStoreWatched: () => feed.isWatching,
-    isReady: () => isReady,
-    isEnding: () => isEnding,
+    isReady: () => state.isReady,
+    isEnding: () => state.isEnding,
   });
   const inFlight = makeInFlight(options.load);
-  const { virtualResources, measuredResources } = machinery;
+  const { kinds, virtualResources, measuredResources } = machinery;
   const served = [...kinds.map(({ type }) => type), ...virtualResources, ...measuredResources];
   const metrics = makeRequestMetrics({ served, inFlight });
   const conversions = definitions?.conversionMetrics.families ?? [];
@@ -158,43 +196,10 @@ export async function openApiServer(options: ApiServerOptions): Promise<ApiServe
     ]),
     version: versionInfo(options.build ?? UNKNOWN_BUILD),
     health,
-    serverAddress: () => hostAndPort(options.externalHost ?? listen.host, portOf(server)),
+    serverAddress: () => hostAndPort(options.externalHost ?? options.listen.host, listeners.port),
   });
   const supervision = makeSupervision({ inFlight, metrics, audit: options.audit });
-  handler = makeHandler({ machinery, gate: parts, paths, supervision, pacing: makePacing() });
-  const ready = Promise.resolve(parts.ready?.()).then(() => {
-    isReady = true;
-  });
-  ready.catch(() => {}); // told to whoever calls ready()
-
-  const server = createHttpsServer({ tls, handler, log });
-  const plain =
-    insecure === undefined ? undefined : createInsecureServer({ handler, log, user: UNSECURED_USER });
-  const close = async () => {
-    isEnding = true;
-    for (const hooks of machinery.hooks.values()) hooks.stop();
-    definitionLoop?.stop();
-    definitions?.close();
-    machinery.slowChecks.close();
-    parts.close?.();
-    feed.close();
-    await Promise.all([closeServer(server), plain === undefined ? undefined : closeServer(plain)]);
-  };
-  try {
-    await startListening(server, listen);
-    if (plain !== undefined && insecure !== undefined) await startListening(plain, insecure);
-  } catch (error) {
-    await close();
-    throw error;
-  }
-  return {
-    port: portOf(server),
-    ...(plain === undefined ? {} : { insecurePort: portOf(plain) }),
-    inProcess,
-    beginTerm: (lease) => beginTerm(store, lease),
-    ready: () => ready,
-    close,
-  };
+  return makeHandler({ machinery, gate: parts, paths, supervision, pacing: makePacing() });
 }
 
 function partsOf({ parts }: ApiServerOptions, inProcess: InProcess, feed: Feed): ServerParts {
@@ -206,32 +211,8 @@ function partsOf({ parts }: ApiServerOptions, inProcess: InProcess, feed: Feed):
   }
 }
 
-const portsOf = (server: http.Server): number[] => (server.listening ? [portOf(server)] : []);
-const portOf = (server: http.Server): number => (server.address() as AddressInfo).port;
-
-async function closeServer(server: http.Server): Promise<void> {
-  if (!server.listening) return;
-  const closed = new Promise<void>((resolve) => server.close(() => resolve()));
-  server.closeAllConnections();
-  await closed;
-}
-
 const hostAndPort = (host: string, port: number): string =>
   host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
-
-const LOOPBACK = new BlockList();
-LOOPBACK.addSubnet('127.0.0.0', 8, 'ipv4');
-LOOPBACK.addAddress('::1', 'ipv6');
-
-/** A name is refused too: what it means can change. */
-function requireLoopback({ host }: Address): void {
-  const family = isIP(host);
-  if (family !== 0 && LOOPBACK.check(host, family === 6 ? 'ipv6' : 'ipv4')) return;
-  throw new ApiServerError(
-    'NOT_LOOPBACK',
-    `the insecure port asks nobody who they are, so it opens on a loopback address only, not on ${host}`,
-  );
-}
 
 /** A server that does not serve definitions has no kinds but its own. */
 async function openDefinitions(
@@ -284,13 +265,6 @@ const withUsage = (machinery: Machinery): Machinery =>
   machinery.kubelet === undefined
     ? machinery
     : { ...machinery, measuredResources: usageResources(machinery) };
-
-async function startListening(server: http.Server, { host, port }: Address): Promise<void> {
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', (cause) => reject(listenError(host, port, cause)));
-    server.listen({ host, port, backlog: 1024 }, resolve);
-  });
-}
 
 function versionInfo(build: Build): VersionInfo {
   return {

@@ -87,6 +87,7 @@ interface Flags {
   readonly oomScoreAdj?: number;
 }
 
+// biome-ignore lint/complexity/noExcessiveLinesPerFunction: a table, one row per flag
 export function proxyCommand(terminal: Terminal): Command {
   const command = new Command('proxy')
     .summary('run the service proxy of a node, alone')

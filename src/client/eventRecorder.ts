@@ -61,47 +61,11 @@ export function referenceTo(type: ResourceType, object: KubeObject, fieldPath?: 
 }
 
 export function makeEventRecorder(client: Client, options: EventRecorderOptions): EventRecorder {
-  const { log = silentLog, now = Date.now, pause: wait = pause } = options;
-  const correlation = new EventCorrelation();
+  const { log = silentLog, now = Date.now } = options;
+  const writer = new EventWriter(client, options);
   let last: Promise<void> = Promise.resolve();
   let waiting = 0;
   let dropped = 0;
-
-  const write = async (event: CoreV1Event, verdict: Exclude<Verdict, { action: 'drop' }>) => {
-    const { namespace = 'default' } = event.metadata;
-    const { key, message } = verdict;
-    if (verdict.action === 'count') {
-      const patch = { count: verdict.count, message, lastTimestamp: event.lastTimestamp };
-      try {
-        await client.of(EVENTS).patch({ namespace, name: verdict.name }, 'merge', patch);
-        return;
-      } catch (error) {
-        // Events expire on the server: the next one starts a new count.
-        if (!ApiError.is(error, 'NotFound')) throw error;
-        correlation.forget(key);
-      }
-    }
-    const { metadata } = await client.of(EVENTS).create({ ...event, message });
-    correlation.wrote(key, metadata.name);
-  };
-
-  const persist = async (event: CoreV1Event) => {
-    const backoff = new BackOff({ firstMs: 1_000, longestMs: 10_000, random: Math.random });
-    // Judged once, however often it is sent.
-    const verdict = correlation.judge(event, now());
-    if (verdict.action === 'drop')
-      return log.debug('event dropped: too many of this object', fieldsOf(event));
-    for (let tries = 1; ; tries++) {
-      try {
-        return await write(event, verdict);
-      } catch (error) {
-        const again = tries < TRIES && ClientError.is(error, 'UNREACHABLE');
-        if (!again) return log.warn('event not written', { ...fieldsOf(event), error: messageOf(error) });
-        await wait(backoff.next());
-      }
-    }
-  };
-
   return {
     event(about, type, reason, message, details) {
       const event = eventOf({ about, type, reason, message, details, options, time: now() });
@@ -113,13 +77,64 @@ export function makeEventRecorder(client: Client, options: EventRecorderOptions)
       }
       waiting += 1;
       last = last
-        .then(() => persist(event))
+        .then(() => writer.persist(event))
         .finally(() => {
           waiting -= 1;
         });
     },
     flush: () => last,
   };
+}
+
+class EventWriter {
+  readonly #client: Client;
+  readonly #log: Log;
+  readonly #now: () => number;
+  readonly #wait: (delayMs: number) => Promise<void>;
+  readonly #correlation = new EventCorrelation();
+
+  constructor(client: Client, options: EventRecorderOptions) {
+    this.#client = client;
+    this.#log = options.log ?? silentLog;
+    this.#now = options.now ?? Date.now;
+    this.#wait = options.pause ?? pause;
+  }
+
+  async persist(event: CoreV1Event): Promise<void> {
+    const backoff = new BackOff({ firstMs: 1_000, longestMs: 10_000, random: Math.random });
+    // Judged once, however often it is sent.
+    const verdict = this.#correlation.judge(event, this.#now());
+    if (verdict.action === 'drop')
+      return this.#log.debug('event dropped: too many of this object', fieldsOf(event));
+    for (let tries = 1; ; tries++) {
+      try {
+        return await this.#write(event, verdict);
+      } catch (error) {
+        const again = tries < TRIES && ClientError.is(error, 'UNREACHABLE');
+        if (!again)
+          return this.#log.warn('event not written', { ...fieldsOf(event), error: messageOf(error) });
+        await this.#wait(backoff.next());
+      }
+    }
+  }
+
+  async #write(event: CoreV1Event, verdict: Exclude<Verdict, { action: 'drop' }>): Promise<void> {
+    const { namespace = 'default' } = event.metadata;
+    const { key, message } = verdict;
+    if (verdict.action === 'count') {
+      const patch = { count: verdict.count, message, lastTimestamp: event.lastTimestamp };
+      try {
+        await this.#client.of(EVENTS).patch({ namespace, name: verdict.name }, 'merge', patch);
+        return;
+      } catch (error) {
+        // Events expire on the server: the next one starts a new count.
+        if (!ApiError.is(error, 'NotFound')) throw error;
+        this.#correlation.forget(key);
+      }
+    }
+    const { metadata } = await this.#client.of(EVENTS).create({ ...event, message });
+    this.#correlation.wrote(key, metadata.name);
+  }
 }
 
 interface Recorded {

@@ -26,80 +26,97 @@ interface WorkQueueOptions {
 
 const RATE_LIMIT = { firstMs: 5, longestMs: 1_000_000 };
 
-export function makeWorkQueue({ now = Date.now, setTimer = systemTimer }: WorkQueueOptions = {}): WorkQueue {
+export class KeyQueue implements WorkQueue {
+  readonly #now: () => number;
+  readonly #setTimer: (callback: () => void, delayMs: number) => () => void;
   // A Set keeps the order of insertion, so it is the queue and its de-duplication in one.
-  const waiting = new Set<string>();
-  const working = new Set<string>();
-  const again = new Set<string>();
-  const delayed = new Map<string, { readonly at: number; readonly cancel: () => void }>();
-  const failures = new Map<string, number>();
-  const takers: ((key: string | undefined) => void)[] = [];
-  let open = true;
+  readonly #waiting = new Set<string>();
+  readonly #working = new Set<string>();
+  readonly #again = new Set<string>();
+  readonly #delayed = new Map<string, { readonly at: number; readonly cancel: () => void }>();
+  readonly #failures = new Map<string, number>();
+  readonly #takers: ((key: string | undefined) => void)[] = [];
+  #isOpen = true;
 
-  const hand = (): void => {
-    for (const key of waiting) {
-      const taker = takers.shift();
+  constructor({ now = Date.now, setTimer = systemTimer }: WorkQueueOptions = {}) {
+    this.#now = now;
+    this.#setTimer = setTimer;
+  }
+
+  add(key: string): void {
+    if (!this.#isOpen) return;
+    if (this.#working.has(key)) this.#again.add(key);
+    else this.#waiting.add(key);
+    this.#hand();
+  }
+
+  addAfter(key: string, delayMs: number): void {
+    if (!this.#isOpen) return;
+    if (delayMs <= 0) {
+      this.add(key);
+      return;
+    }
+    const at = this.#now() + delayMs;
+    const planned = this.#delayed.get(key);
+    if (planned !== undefined && planned.at <= at) return;
+    planned?.cancel();
+    const due = () => {
+      this.#delayed.delete(key);
+      this.add(key);
+    };
+    // A key that is added early is merely looked at again.
+    this.#delayed.set(key, { at, cancel: this.#setTimer(due, Math.min(delayMs, LONGEST_TIMER_MS)) });
+  }
+
+  addRateLimited(key: string): void {
+    const count = this.requeues(key);
+    this.#failures.set(key, count + 1);
+    this.addAfter(key, backOffMs(count, RATE_LIMIT));
+  }
+
+  forget(key: string): void {
+    this.#failures.delete(key);
+  }
+
+  requeues(key: string): number {
+    return this.#failures.get(key) ?? 0;
+  }
+
+  get length(): number {
+    return this.#waiting.size;
+  }
+
+  take(): Promise<string | undefined> {
+    return new Promise((resolve) => {
+      this.#takers.push(resolve);
+      this.#hand();
+    });
+  }
+
+  done(key: string): void {
+    this.#working.delete(key);
+    if (this.#again.delete(key)) this.#waiting.add(key);
+    this.#hand();
+  }
+
+  shutDown(): void {
+    this.#isOpen = false;
+    for (const { cancel } of this.#delayed.values()) cancel();
+    this.#delayed.clear();
+    this.#hand();
+  }
+
+  #hand(): void {
+    for (const key of this.#waiting) {
+      const taker = this.#takers.shift();
       if (taker === undefined) break;
-      waiting.delete(key);
-      working.add(key);
+      this.#waiting.delete(key);
+      this.#working.add(key);
       taker(key);
     }
-    if (!open && waiting.size === 0 && again.size === 0)
-      for (const taker of takers.splice(0)) taker(undefined);
-  };
-
-  const queue: WorkQueue = {
-    add(key) {
-      if (!open) return;
-      if (working.has(key)) again.add(key);
-      else waiting.add(key);
-      hand();
-    },
-    addAfter(key, delayMs) {
-      if (!open) return;
-      if (delayMs <= 0) return queue.add(key);
-      const at = now() + delayMs;
-      const planned = delayed.get(key);
-      if (planned !== undefined && planned.at <= at) return;
-      planned?.cancel();
-      const due = () => {
-        delayed.delete(key);
-        queue.add(key);
-      };
-      // A key that is added early is merely looked at again.
-      delayed.set(key, { at, cancel: setTimer(due, Math.min(delayMs, LONGEST_TIMER_MS)) });
-    },
-    addRateLimited(key) {
-      const count = failures.get(key) ?? 0;
-      failures.set(key, count + 1);
-      queue.addAfter(key, backOffMs(count, RATE_LIMIT));
-    },
-    forget(key) {
-      failures.delete(key);
-    },
-    requeues: (key) => failures.get(key) ?? 0,
-    get length() {
-      return waiting.size;
-    },
-    take() {
-      return new Promise((resolve) => {
-        takers.push(resolve);
-        hand();
-      });
-    },
-    done(key) {
-      working.delete(key);
-      if (again.delete(key)) waiting.add(key);
-      hand();
-    },
-    shutDown() {
-      open = false;
-      for (const { cancel } of delayed.values()) cancel();
-      delayed.clear();
-      hand();
-    },
-  };
-  return queue;
+    if (!this.#isOpen && this.#waiting.size === 0 && this.#again.size === 0)
+      for (const taker of this.#takers.splice(0)) taker(undefined);
+  }
 }
 
 function systemTimer(callback: () => void, delayMs: number): () => void {

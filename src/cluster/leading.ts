@@ -31,7 +31,7 @@ const ALONE: LeaseTimes = { leaseDurationMs: 15_000, renewDeadlineMs: 10_000, re
 /** Between two tries to begin a term. */
 const RETRY_MS = 20;
 
-interface LeadingOptions {
+export interface LeadingOptions {
   readonly apiserver: ApiServer;
   readonly shared: SharedObjects;
   readonly log: Log;
@@ -44,7 +44,7 @@ interface LeadingOptions {
   readonly times: LeaseTimes | undefined;
 }
 
-interface Leading {
+export interface Leading {
   readonly client: Client;
   clientAs(user: UserInfo): Client;
   readonly informers: Informers;

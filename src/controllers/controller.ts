@@ -9,7 +9,7 @@ import { messageOf } from '../base/errorMessage.js';
 import type { Client } from '../client/client.js';
 import type { Informers } from '../client/informer.js';
 import { runWorkers } from '../client/worker.js';
-import { makeWorkQueue, type WorkQueue } from '../client/workQueue.js';
+import { KeyQueue, type WorkQueue } from '../client/workQueue.js';
 
 /** Time for the event that made the cache late to arrive. */
 const CONFLICT_MS = 20;
@@ -51,7 +51,7 @@ interface Loop {
 }
 
 export function newQueue({ now }: ControllerContext): WorkQueue {
-  return makeWorkQueue({ now });
+  return new KeyQueue({ now });
 }
 
 export async function runLoop(context: ControllerContext, name: string, loop: Loop): Promise<void> {

@@ -77,6 +77,7 @@ const sandboxStatsOf = ({ stats }: { stats: RawPodSandboxStats[] }) => stats.map
 const metricsOf = ({ podMetrics }: { podMetrics: RawPodSandboxMetrics[] }) =>
   podMetrics.map(toPodSandboxMetrics);
 
+// biome-ignore lint/complexity/noExcessiveLinesPerFunction: a table, one row per call of the runtime
 function runtimeService(connection: Connection): RuntimeService {
   const call = <T>(method: string, request: object, timeoutMs: number | 'none' = DEFAULT_TIMEOUT_MS) =>
     connection.call<T>('RuntimeService', method, request, timeoutMs === 'none' ? NO_TIMEOUT : { timeoutMs });

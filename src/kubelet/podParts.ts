@@ -8,11 +8,11 @@ import type { Informers } from '../client/informer.js';
 import type { RuntimeService } from '../cri/runtime.js';
 import { makeContainerEnvironment } from './environment/containerEnvironment.js';
 import { KubeletError } from './error.js';
-import { makeProbes } from './probes/probes.js';
+import { ContainerProbes } from './probes/probes.js';
 import type { KubeletParts, PartSurroundings } from './surroundings.js';
 import { makePodObjects } from './volumes/objects.js';
-import { makePodVolumes } from './volumes/podVolumes.js';
-import { makeTokenManager } from './volumes/tokens.js';
+import { NodeVolumes } from './volumes/podVolumes.js';
+import { TokenManager } from './volumes/tokens.js';
 
 interface PartsOptions {
   readonly client?: Client | undefined;
@@ -30,8 +30,8 @@ export function makePodParts(options: PartsOptions): (around: PartSurroundings) 
     const { rootDir, clusterDomain } = config;
     // Half of a sync's period: a change reaches running pods within one and a half.
     const objects = makePodObjects({ client, now, keepMs: config.syncFrequencyMs / 2 });
-    const tokens = makeTokenManager({ client, now });
-    const probes = makeProbes({
+    const tokens = new TokenManager({ client, now });
+    const probes = new ContainerProbes({
       exec: (id, command, timeoutSeconds) => runtime.execSync(id, command, timeoutSeconds),
       onResult: wake,
       onEvent: (pod, event) => events.event(pod, event),
@@ -39,7 +39,7 @@ export function makePodParts(options: PartsOptions): (around: PartSurroundings) 
       log,
     });
     return {
-      volumes: makePodVolumes({
+      volumes: new NodeVolumes({
         rootDir,
         client,
         tokens,

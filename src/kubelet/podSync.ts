@@ -217,54 +217,62 @@ export class PodSyncer implements PodSync {
     actions: PodActions,
     signal: AbortSignal,
   ): Promise<number | undefined> {
-    const { killer, starter, sandboxes } = this.#options;
-    const podIp = before.podIP;
-    if (actions.killPod) {
-      if (runtimePod.sandboxes.length > 0)
-        this.#options.log.info('stopping what is left of a pod before its next sandbox', {
-          pod: podText(pod),
-        });
-      await killer.killPod(pod, runtimePod, { signal });
-    } else
-      await Promise.all(
-        actions.containersToKill.map(async ({ id, message, probe, atOnce }) => {
-          const run = runtimePod.containers.find((one) => one.id === id);
-          const graceSeconds = atOnce === true ? 0 : undefined;
-          if (run !== undefined)
-            await killer.killContainer(pod, run, podIp, { message, probe, signal, graceSeconds });
-        }),
-      );
+    if (actions.killPod) await this.#killPod(pod, runtimePod, signal);
+    else await this.#killContainers(pod, runtimePod, { actions, podIp: before.podIP, signal });
     if (restartsAll(pod, runtimePod)) return this.#beginAgain(pod, actions.runsToForget);
-    if (!actions.createSandbox && !hasWork(actions)) {
-      if (!actions.killPod) await this.#refreshVolumes(pod);
-      return undefined;
-    }
+    if (actions.createSandbox || hasWork(actions))
+      return this.#startContainers(pod, runtimePod, { before, actions, signal });
+    if (!actions.killPod) await this.#refreshVolumes(pod);
+    return undefined;
+  }
+
+  async #killPod(pod: Pod, runtimePod: RuntimePod, signal: AbortSignal): Promise<void> {
+    const { killer, log } = this.#options;
+    if (runtimePod.sandboxes.length > 0)
+      log.info('stopping what is left of a pod before its next sandbox', { pod: podText(pod) });
+    await killer.killPod(pod, runtimePod, { signal });
+  }
+
+  async #killContainers(
+    pod: Pod,
+    { containers }: RuntimePod,
+    { actions, podIp, signal }: { actions: PodActions; podIp: string | undefined; signal: AbortSignal },
+  ): Promise<void> {
+    await Promise.all(
+      actions.containersToKill.map(async ({ id, message, probe, atOnce }) => {
+        const run = containers.find((one) => one.id === id);
+        const graceSeconds = atOnce === true ? 0 : undefined;
+        if (run !== undefined)
+          await this.#options.killer.killContainer(pod, run, podIp, { message, probe, signal, graceSeconds });
+      }),
+    );
+  }
+
+  /** Answers when one that waits for its back-off is due. */
+  async #startContainers(
+    pod: Pod,
+    runtimePod: RuntimePod,
+    { before, actions, signal }: { before: V1PodStatus; actions: PodActions; signal: AbortSignal },
+  ): Promise<number | undefined> {
+    const { starter, pullSecretsOf } = this.#options;
     const toStart = [
       ...actions.ephemeralContainersToStart,
       ...actions.initContainersToStart,
       ...actions.containersToStart,
     ];
     // A new sandbox takes longest: volumes and images become ready beside it. None of them is left alone when one fails.
-    const images = actions.createSandbox
-      ? starter.fetchImages(pod, toStart, this.#options.pullSecretsOf)
-      : undefined;
-    const [volumes, made] = await Promise.allSettled([
-      this.#setUpVolumes(pod),
-      sandboxes.of(pod, actions, signal),
-    ]);
-    if (made.status === 'rejected') throw made.reason;
-    if (volumes.status === 'rejected') throw volumes.reason;
-    const { id: sandboxId, config, podIps } = made.value;
+    const images = actions.createSandbox ? starter.fetchImages(pod, toStart, pullSecretsOf) : undefined;
+    const { sandbox, volumes } = await this.#surroundings(pod, actions, signal);
     signal.throwIfAborted();
     let retryMs: number | undefined;
     for (const container of toStart) {
       const waitMs = await starter.start({
         pod,
         container,
-        sandboxId,
-        sandboxConfig: config,
-        podIps,
-        volumes: volumes.value,
+        sandboxId: sandbox.id,
+        sandboxConfig: sandbox.config,
+        podIps: sandbox.podIps,
+        volumes,
         signal,
         image: images?.get(container.name),
         targetId: targetOf(pod, container, runtimePod),
@@ -273,12 +281,23 @@ export class PodSyncer implements PodSync {
           ({ metadata, state }) => metadata.name === container.name && state === 'CONTAINER_EXITED',
         ),
         restartsShown: restartsShown(before, container),
-        pullSecrets: (one) => this.#options.pullSecretsOf(pod, one),
+        pullSecrets: (one) => pullSecretsOf(pod, one),
       });
       if (waitMs !== undefined) retryMs = Math.min(retryMs ?? waitMs, waitMs);
       signal.throwIfAborted();
     }
     return retryMs;
+  }
+
+  /** Both are waited for, whichever fails. */
+  async #surroundings(pod: Pod, actions: PodActions, signal: AbortSignal) {
+    const [volumes, sandbox] = await Promise.allSettled([
+      this.#setUpVolumes(pod),
+      this.#options.sandboxes.of(pod, actions, signal),
+    ]);
+    if (sandbox.status === 'rejected') throw sandbox.reason;
+    if (volumes.status === 'rejected') throw volumes.reason;
+    return { sandbox: sandbox.value, volumes: volumes.value };
   }
 
   /** Forgets runs that have ended, so that the pod's next look begins with its first container. Answers when that is. */

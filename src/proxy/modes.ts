@@ -7,7 +7,7 @@ import { OWNED as IPTABLES_OWNED } from '../../proxy-modes/iptables/plan/base.js
 import { type Ownership, removal } from '../../proxy-modes/iptables/tables.js';
 import { IpvsMode } from '../../proxy-modes/ipvs/mode.js';
 import type { IpFamily, PerFamily, ProxyMode, TrafficOptions } from '../../proxy-modes/mode.js';
-import { nftablesMode } from '../../proxy-modes/nftables/mode.js';
+import { NftablesMode } from '../../proxy-modes/nftables/mode.js';
 import { userspaceMode } from '../../proxy-modes/userspace/mode.js';
 import { OWNED as USERSPACE_OWNED } from '../../proxy-modes/userspace/plan/base.js';
 import { messageOf } from '../base/errorMessage.js';
@@ -124,7 +124,7 @@ export async function openNftablesMode({ netns, table, families, traffic }: Mode
     nft.close();
     throw error;
   }
-  return nftablesMode({ nft, table, families, traffic });
+  return new NftablesMode({ nft, table, families, traffic });
 }
 
 async function iptablesPorts({ families, netns, backend }: ModeOptions): Promise<PerFamily<IptablesPort>> {

@@ -56,23 +56,9 @@ export function makePriority({
     async mutate(request) {
       const spec = draftOf(request, PODS, 'create', 'update')?.spec;
       if (spec === undefined) return;
-      if (request.operation === 'update') {
-        const old = (request.old as Stored<V1Pod> | undefined)?.spec;
-        if (old?.priority !== undefined) spec.priority ??= old.priority;
-        if (old?.preemptionPolicy !== undefined) spec.preemptionPolicy ??= old.preemptionPolicy;
-        return;
-      }
-      const { value, preemptionPolicy } = await priorityOf(spec, request);
-      if (spec.priority !== undefined && spec.priority !== value) {
-        const why = `the integer value of priority (${spec.priority}) must not be provided in pod spec; priority admission controller computed ${value} from the given PriorityClass name`;
-        throw forbidden(PODS, request.name, why);
-      }
-      if (spec.preemptionPolicy !== undefined && spec.preemptionPolicy !== preemptionPolicy) {
-        const why = `the string value of PreemptionPolicy (${spec.preemptionPolicy}) must not be provided in pod spec; priority admission controller computed ${preemptionPolicy} from the given PriorityClass name`;
-        throw forbidden(PODS, request.name, why);
-      }
-      spec.priority = value;
-      spec.preemptionPolicy = preemptionPolicy;
+      if (request.operation === 'update')
+        keepPriority(spec, (request.old as Stored<V1Pod> | undefined)?.spec);
+      else fixPriority(spec, await priorityOf(spec, request), request.name);
     },
     validate(request) {
       const wanted = draftOf(request, PRIORITY_CLASSES, 'create', 'update');
@@ -83,4 +69,25 @@ export function makePriority({
       throw forbidden(PRIORITY_CLASSES, request.name, why);
     },
   };
+}
+
+function keepPriority(spec: PodSpecDraft, old: Stored<V1Pod>['spec'] | undefined): void {
+  if (old?.priority !== undefined) spec.priority ??= old.priority;
+  if (old?.preemptionPolicy !== undefined) spec.preemptionPolicy ??= old.preemptionPolicy;
+}
+
+/** What a user wrote must be what the class says. */
+function fixPriority(spec: PodSpecDraft, { value, preemptionPolicy }: PriorityOfClass, name: string): void {
+  const computed = (what: string, given: unknown, wanted: unknown) =>
+    forbidden(
+      PODS,
+      name,
+      `${what} (${given}) must not be provided in pod spec; priority admission controller computed ${wanted} from the given PriorityClass name`,
+    );
+  if (spec.priority !== undefined && spec.priority !== value)
+    throw computed('the integer value of priority', spec.priority, value);
+  if (spec.preemptionPolicy !== undefined && spec.preemptionPolicy !== preemptionPolicy)
+    throw computed('the string value of PreemptionPolicy', spec.preemptionPolicy, preemptionPolicy);
+  spec.priority = value;
+  spec.preemptionPolicy = preemptionPolicy;
 }

@@ -38,86 +38,124 @@ const MAX_WAITING = 16 * MEGABYTE;
 
 export function openAuditLog(options: AuditLogOptions): AuditSink {
   const { log, maxSizeMb = DEFAULT_SIZE_MB, maxBackups = 0 } = options;
-  if (options.path === '-') return sinkOf(process.stdout, log);
+  if (options.path === '-') return sinkOf(new StandardOutput(), log);
   const file = path.resolve(options.path);
-  let size = 0;
-  const open = () => {
-    size = existsSync(file) ? statSync(file).size : 0;
-    // Opened at once: lines that still wait to be written go with their file when it is set aside.
-    const stream = createWriteStream(file, { fd: openSync(file, 'a', 0o600) });
-    stream.on('error', (error) => log.error('the audit log cannot be written', { error: error.message }));
-    return stream;
-  };
-  let stream: WriteStream;
   try {
     mkdirSync(path.dirname(file), { recursive: true, mode: 0o700 });
-    stream = open();
+    return sinkOf(new RotatingFile(file, { log, maxSize: maxSizeMb * MEGABYTE, maxBackups }), log);
   } catch (cause) {
     throw new ApiServerError('AUDIT_LOG', `the audit log ${file} cannot be opened: ${String(cause)}`, {
       cause,
     });
   }
+}
+
+/** Where lines go. */
+interface LineTarget {
+  /** Whether it takes one more line now. */
+  readonly keepsUp: boolean;
+  write(line: string): void;
+  close(): Promise<void>;
+}
+
+function sinkOf(target: LineTarget, log: Log): AuditSink {
   const counts = { written: 0, lost: 0 };
-  const rotate = () => {
+  return {
+    get written() {
+      return counts.written;
+    },
+    get lost() {
+      return counts.lost;
+    },
+    write(line) {
+      if (!target.keepsUp) {
+        if (counts.lost === 0) log.error('the audit log does not keep up; lines are lost');
+        counts.lost += 1;
+        return;
+      }
+      counts.written += 1;
+      target.write(`${line}\n`);
+    },
+    close: () => target.close(),
+  };
+}
+
+class StandardOutput implements LineTarget {
+  get keepsUp(): boolean {
+    return process.stdout.writableLength <= MAX_WAITING;
+  }
+
+  write(line: string): void {
+    process.stdout.write(line);
+  }
+
+  async close(): Promise<void> {}
+}
+
+interface RotationOptions {
+  readonly log: Log;
+  /** In bytes; 0 for one that is never set aside. */
+  readonly maxSize: number;
+  readonly maxBackups: number;
+}
+
+class RotatingFile implements LineTarget {
+  readonly #file: string;
+  readonly #options: RotationOptions;
+  #stream: WriteStream;
+  #size = 0;
+
+  constructor(file: string, options: RotationOptions) {
+    this.#file = file;
+    this.#options = options;
+    this.#stream = this.#open();
+  }
+
+  get keepsUp(): boolean {
+    return this.#stream.writableLength <= MAX_WAITING && !this.#stream.destroyed;
+  }
+
+  write(line: string): void {
+    const { maxSize } = this.#options;
+    const bytes = Buffer.byteLength(line);
+    if (maxSize > 0 && this.#size > 0 && this.#size + bytes > maxSize) this.#rotate();
+    this.#size += bytes;
+    this.#stream.write(line);
+  }
+
+  close(): Promise<void> {
+    const stream = this.#stream;
+    return new Promise((resolve) => (stream.destroyed ? resolve() : stream.end(() => resolve())));
+  }
+
+  #open(): WriteStream {
+    this.#size = existsSync(this.#file) ? statSync(this.#file).size : 0;
+    // Opened at once: lines that still wait to be written go with their file when it is set aside.
+    const stream = createWriteStream(this.#file, { fd: openSync(this.#file, 'a', 0o600) });
+    stream.on('error', (error) =>
+      this.#options.log.error('the audit log cannot be written', { error: error.message }),
+    );
+    return stream;
+  }
+
+  #rotate(): void {
+    const { log, maxBackups } = this.#options;
     try {
-      renameSync(file, freeBackupName(file, Date.now()));
+      renameSync(this.#file, freeBackupName(this.#file, Date.now()));
     } catch (error) {
       log.error('the audit log cannot be set aside', { error: String(error) });
     }
     try {
-      const full = stream;
-      stream = open();
+      const full = this.#stream;
+      this.#stream = this.#open();
       full.end();
     } catch (error) {
       log.error('the audit log cannot be opened anew', { error: String(error) });
     }
-    dropBackups(file, maxBackups).catch((error: Error) =>
+    dropBackups(this.#file, maxBackups).catch((error: Error) =>
       log.warn('old audit logs cannot be removed', { error: error.message }),
     );
-  };
-  return {
-    get written() {
-      return counts.written;
-    },
-    get lost() {
-      return counts.lost;
-    },
-    write(line) {
-      const bytes = Buffer.byteLength(line) + 1;
-      if (stream.writableLength > MAX_WAITING || stream.destroyed) {
-        if (counts.lost === 0) log.error('the audit log does not keep up; lines are lost');
-        counts.lost += 1;
-        return;
-      }
-      if (maxSizeMb > 0 && size > 0 && size + bytes > maxSizeMb * MEGABYTE) rotate();
-      size += bytes;
-      counts.written += 1;
-      stream.write(`${line}\n`);
-    },
-    close: () => new Promise((resolve) => (stream.destroyed ? resolve() : stream.end(() => resolve()))),
-  };
-}
-
-function sinkOf(stream: NodeJS.WriteStream, log: Log): AuditSink {
-  const counts = { written: 0, lost: 0 };
-  return {
-    get written() {
-      return counts.written;
-    },
-    get lost() {
-      return counts.lost;
-    },
-    write(line) {
-      if (stream.writableLength > MAX_WAITING) {
-        if (counts.lost === 0) log.error('the audit log does not keep up; lines are lost');
-        counts.lost += 1;
-        return;
-      }
-      counts.written += 1;
-      stream.write(`${line}\n`);
-    },
-    close: async () => {},
-  };
+  }
 }
 
 /** `audit-2026-01-31T10-20-30.123.log` beside `audit.log`; a name that is taken would be overwritten. */

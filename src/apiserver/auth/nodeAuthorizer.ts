@@ -29,15 +29,54 @@ const no = (reason: string): Decision => ({ verdict: 'no opinion', reason });
 type Judge = (asked: Attributes, nodeName: string) => Decision;
 
 export function makeNodeAuthorizer(informers: Informers, kinds: readonly KindDefinition[]): Authorizer {
-  const graph = makeNodeGraph(informers, kinds);
+  const judges = judgesBy(relatedBy(makeNodeGraph(informers, kinds)));
+  return {
+    authorize(asked) {
+      const nodeName = nodeNameOf(asked.user);
+      if (nodeName === undefined) {
+        return asked.user.groups.includes(NODES_GROUP)
+          ? no(`unknown node for user ${JSON.stringify(asked.user.name)}`)
+          : NO_OPINION;
+      }
+      const judge = asked.path === undefined ? judges.get(`${asked.group}/${asked.resource}`) : undefined;
+      if (judge !== undefined) return judge(asked, nodeName);
+      return NODE_RULES.some((rule) => ruleAllows(rule, asked)) ? ALLOW : NO_OPINION;
+    },
+  };
+}
 
-  const related: Judge = (asked, nodeName) => {
+/** Each resource that is the node's own only in part, and who judges it. */
+function judgesBy(related: Judge): ReadonlyMap<string, Judge> {
+  const { get, readNamed, claim, account } = namedJudges(related);
+  return new Map([
+    ['/secrets', readNamed],
+    ['/configmaps', readNamed],
+    ['/persistentvolumeclaims', claim],
+    ['/persistentvolumes', get],
+    ['resource.k8s.io/resourceclaims', get],
+    ['storage.k8s.io/volumeattachments', get],
+    ['/serviceaccounts', account],
+    ['coordination.k8s.io/leases', lease],
+    ['storage.k8s.io/csinodes', csiNode],
+    ['resource.k8s.io/resourceslices', sliceJudge(related)],
+    ['/nodes', node],
+    ['/pods', podJudge(related, get)],
+  ]);
+}
+
+/** Allows what a pod of the node, or the node itself, names. */
+const relatedBy =
+  (graph: ReturnType<typeof makeNodeGraph>): Judge =>
+  (asked, nodeName) => {
     if (asked.name === '') return no('No Object name found');
     const object = { ...asked, resource: asked.resource as GraphObject['resource'] };
     return graph.belongs(object, nodeName)
       ? ALLOW
       : no(`no relationship found between node '${nodeName}' and this object`);
   };
+
+/** Those that allow a few verbs on one object by its name. */
+function namedJudges(related: Judge) {
   const get: Judge = (asked, nodeName) => {
     if (asked.verb !== 'get') return no('can only get individual resources of this type');
     return asked.subresource === '' ? related(asked, nodeName) : no('cannot get subresource');
@@ -62,7 +101,12 @@ export function makeNodeAuthorizer(informers: Informers, kinds: readonly KindDef
       ? related(asked, nodeName)
       : no('can only create token subresource of serviceaccount');
   };
-  const slice: Judge = (asked, nodeName) => {
+  return { get, readNamed, claim, account };
+}
+
+const sliceJudge =
+  (related: Judge): Judge =>
+  (asked, nodeName) => {
     if (asked.subresource !== '') return no('cannot authorize ResourceSlice subresources');
     // NodeRestriction looks at whose a new one is.
     if (asked.verb === 'create') return ALLOW;
@@ -75,7 +119,10 @@ export function makeNodeAuthorizer(informers: Informers, kinds: readonly KindDef
       ? ALLOW
       : no('can only list/watch/deletecollection resourceslices with nodeName field selector');
   };
-  const pod: Judge = (asked, nodeName) => {
+
+const podJudge =
+  (related: Judge, get: Judge): Judge =>
+  (asked, nodeName) => {
     const { subresource, verb } = asked;
     if (subresource === '' && verb === 'get') return get(asked, nodeName);
     if (subresource === '' && (verb === 'list' || verb === 'watch')) {
@@ -86,35 +133,6 @@ export function makeNodeAuthorizer(informers: Informers, kinds: readonly KindDef
     // NodeRestriction narrows these to mirror pods and to pods of this node.
     return POD_WRITES[subresource]?.includes(verb) === true ? ALLOW : NO_OPINION;
   };
-  const judges = new Map<string, Judge>([
-    ['/secrets', readNamed],
-    ['/configmaps', readNamed],
-    ['/persistentvolumeclaims', claim],
-    ['/persistentvolumes', get],
-    ['resource.k8s.io/resourceclaims', get],
-    ['storage.k8s.io/volumeattachments', get],
-    ['/serviceaccounts', account],
-    ['coordination.k8s.io/leases', lease],
-    ['storage.k8s.io/csinodes', csiNode],
-    ['resource.k8s.io/resourceslices', slice],
-    ['/nodes', node],
-    ['/pods', pod],
-  ]);
-
-  return {
-    authorize(asked) {
-      const nodeName = nodeNameOf(asked.user);
-      if (nodeName === undefined) {
-        return asked.user.groups.includes(NODES_GROUP)
-          ? no(`unknown node for user ${JSON.stringify(asked.user.name)}`)
-          : NO_OPINION;
-      }
-      const judge = asked.path === undefined ? judges.get(`${asked.group}/${asked.resource}`) : undefined;
-      if (judge !== undefined) return judge(asked, nodeName);
-      return NODE_RULES.some((rule) => ruleAllows(rule, asked)) ? ALLOW : NO_OPINION;
-    },
-  };
-}
 
 const POD_WRITES: Readonly<Record<string, readonly string[]>> = {
   '': ['create', 'delete'],

@@ -24,29 +24,6 @@ interface Deps {
 }
 
 export function makeTokenSubresource({ issuer, lookups, admission }: Deps): SubresourceHook {
-  async function boundPod(namespace: string, name: string): Promise<BoundPod | undefined> {
-    const pod = await lookups.pod({ namespace, name });
-    const nodeName = pod?.spec.nodeName ?? '';
-    if (pod === undefined || nodeName === '') return pod === undefined ? undefined : { pod };
-    const uid = (await lookups.node({ name: nodeName }))?.metadata.uid;
-    return { pod, node: { name: nodeName, ...(uid === undefined ? {} : { uid }) } };
-  }
-
-  async function boundObject(
-    namespace: string,
-    reference: V1BoundObjectReference | undefined,
-  ): Promise<BoundObject | undefined> {
-    const { kind, name = '' } = reference ?? {};
-    if (name === '') return undefined;
-    if (kind === 'Pod') return boundPod(namespace, name);
-    if (kind === 'Node') {
-      const boundNode = await lookups.node({ name });
-      return boundNode === undefined ? undefined : { boundNode };
-    }
-    const secret = kind === 'Secret' ? await lookups.secret({ namespace, name }) : undefined;
-    return secret === undefined ? undefined : { secret };
-  }
-
   return {
     type: SERVICE_ACCOUNTS,
     subresource: 'token',
@@ -54,39 +31,64 @@ export function makeTokenSubresource({ issuer, lookups, admission }: Deps): Subr
     async create(object, body, { user, dryRun }) {
       const account = object as Stored<V1ServiceAccount>;
       const request = checked(body);
-      const { name: accountName, namespace = '' } = account.metadata;
+      const { name, namespace = '' } = account.metadata;
       for (const plugin of admission)
         await plugin.validate?.({
           operation: 'create',
           type: SERVICE_ACCOUNTS,
           subresource: 'token',
           namespace,
-          name: accountName,
+          name,
           user,
           dryRun,
           object: request as Draft<KubeObject>,
         });
-      const { boundObjectRef } = request.spec ?? {};
-      const bound = await boundObject(namespace, boundObjectRef);
-      const { expirationSeconds, ...status } = await issuer.issue(request, account, bound);
-      const { metadata } = account;
-      return {
-        kind: KIND.kind,
-        apiVersion: `${KIND.group}/${KIND.version}`,
-        metadata: {
-          name: metadata.name,
-          namespace: metadata.namespace,
-          creationTimestamp: metadata.creationTimestamp,
-        },
-        spec: {
-          ...request.spec,
-          expirationSeconds,
-          audiences: request.spec?.audiences?.length ? request.spec.audiences : issuer.audiences,
-        },
-        status,
-      } as KubeObject;
+      const bound = await boundObject(lookups, namespace, request.spec?.boundObjectRef);
+      return answerOf(account, request, await issuer.issue(request, account, bound), issuer.audiences);
     },
   };
+}
+
+type Lookups = Deps['lookups'];
+
+async function boundObject(
+  lookups: Lookups,
+  namespace: string,
+  reference: V1BoundObjectReference | undefined,
+): Promise<BoundObject | undefined> {
+  const { kind, name = '' } = reference ?? {};
+  if (name === '') return undefined;
+  if (kind === 'Pod') return boundPod(lookups, namespace, name);
+  if (kind === 'Node') {
+    const boundNode = await lookups.node({ name });
+    return boundNode === undefined ? undefined : { boundNode };
+  }
+  const secret = kind === 'Secret' ? await lookups.secret({ namespace, name }) : undefined;
+  return secret === undefined ? undefined : { secret };
+}
+
+async function boundPod(lookups: Lookups, namespace: string, name: string): Promise<BoundPod | undefined> {
+  const pod = await lookups.pod({ namespace, name });
+  const nodeName = pod?.spec.nodeName ?? '';
+  if (pod === undefined || nodeName === '') return pod === undefined ? undefined : { pod };
+  const uid = (await lookups.node({ name: nodeName }))?.metadata.uid;
+  return { pod, node: { name: nodeName, ...(uid === undefined ? {} : { uid }) } };
+}
+
+function answerOf(
+  { metadata: { name, namespace, creationTimestamp } }: Stored<V1ServiceAccount>,
+  { spec }: AuthenticationV1TokenRequest,
+  { expirationSeconds, ...status }: Awaited<ReturnType<TokenIssuer['issue']>>,
+  audiencesOfServer: readonly string[],
+): KubeObject {
+  const audiences = spec?.audiences?.length ? spec.audiences : audiencesOfServer;
+  return {
+    kind: KIND.kind,
+    apiVersion: `${KIND.group}/${KIND.version}`,
+    metadata: { name, namespace, creationTimestamp },
+    spec: { ...spec, expirationSeconds, audiences },
+    status,
+  } as KubeObject;
 }
 
 /** The body may have passed no schema on its way: what is read of it is looked at here. */

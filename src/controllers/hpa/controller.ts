@@ -86,52 +86,87 @@ async function autoscale(
   autoscaler: Autoscaler,
   memory: Memory,
 ): Promise<void> {
-  const { client, informers, now } = context;
-  const { namespace = '' } = autoscaler.metadata;
-  const { scaleTargetRef, metrics = [], behavior } = autoscaler.spec;
-  let path: string;
-  let scale: V1Scale;
-  try {
-    path = await scalePath(context, namespace, scaleTargetRef);
-    scale = await client.raw<V1Scale>('GET', path);
-  } catch (error) {
-    const conditions = new Conditions(autoscaler, now());
-    const message = `the HPA controller was unable to get the target's current scale: ${messageOf(error)}`;
-    conditions.set('AbleToScale', 'False', 'FailedGetScale', message);
-    context.record(HORIZONTAL_POD_AUTOSCALERS, autoscaler, {
-      type: 'Warning',
-      reason: 'FailedGetScale',
-      message: messageOf(error),
-    });
-    return tell(context, autoscaler, {
-      ...autoscaler.status,
-      conditions: conditions.list(),
-    });
-  }
-  const selector = scale.status?.selector ?? '';
+  const { now } = context;
+  const target = await readTarget(context, autoscaler);
+  if ('error' in target) return tellNoTarget(context, autoscaler, target.error);
+  const { path, scale } = target;
   const current = scale.spec?.replicas ?? 0;
   // The size that is found counts as a wish: a start here, or a new autoscaler, shrinks nothing at once.
   memory.recommendations ??= [{ replicas: current, atMs: now() }];
   const { recommendations, events } = memory;
+  const metrics = await measure(context, options, autoscaler, scale);
+  const plan = planAutoscaler({
+    autoscaler,
+    specReplicas: current,
+    metrics,
+    recommendations,
+    events,
+    now: now(),
+    statusReplicas: scale.status?.replicas ?? 0,
+  });
+  if (plan.scaleTo !== undefined) {
+    await context.client.raw('PUT', path, { ...scale, spec: { ...scale.spec, replicas: plan.scaleTo } });
+    memory.events.push({ change: plan.scaleTo - current, atMs: now() });
+    const message = `New size: ${plan.scaleTo}; reason: ${plan.because}`;
+    const event = { type: 'Normal', reason: 'SuccessfulRescale', message } as const;
+    context.record(HORIZONTAL_POD_AUTOSCALERS, autoscaler, event);
+  }
+  if (plan.recommendation !== undefined) recommendations.push({ replicas: plan.recommendation, atMs: now() });
+  memory.recommendations = recommendations.filter(({ atMs }) => atMs > now() - memoryMs(autoscaler.spec));
+  memory.events = memory.events.filter(({ atMs }) => atMs > now() - EVENTS_MS);
+  await tell(context, autoscaler, plan.status);
+}
+
+/** The target's scale subresource, and where it is. */
+async function readTarget(
+  context: ControllerContext,
+  { metadata, spec }: Autoscaler,
+): Promise<{ readonly path: string; readonly scale: V1Scale } | { readonly error: unknown }> {
+  try {
+    const path = await scalePath(context, metadata.namespace ?? '', spec.scaleTargetRef);
+    return { path, scale: await context.client.raw<V1Scale>('GET', path) };
+  } catch (error) {
+    return { error };
+  }
+}
+
+async function tellNoTarget(context: ControllerContext, autoscaler: Autoscaler, error: unknown) {
+  const conditions = new Conditions(autoscaler, context.now());
+  const why = `the HPA controller was unable to get the target's current scale: ${messageOf(error)}`;
+  conditions.set('AbleToScale', 'False', 'FailedGetScale', why);
+  const event = { type: 'Warning', reason: 'FailedGetScale', message: messageOf(error) } as const;
+  context.record(HORIZONTAL_POD_AUTOSCALERS, autoscaler, event);
+  await tell(context, autoscaler, { ...autoscaler.status, conditions: conditions.list() });
+}
+
+/** Each metric of the autoscaler, read; those that cannot be are recorded. */
+async function measure(
+  context: ControllerContext,
+  options: AutoscalerOptions,
+  autoscaler: Autoscaler,
+  { spec, status }: V1Scale,
+): Promise<Awaited<ReturnType<typeof readMetric>>[]> {
+  const { client, informers, now } = context;
+  const { namespace = '' } = autoscaler.metadata;
+  const { metrics = [], behavior } = autoscaler.spec;
+  const selector = status?.selector ?? '';
   const matches = parseLabelSelector(selector);
-  const pods = informers
-    .of(PODS)
-    .byIndex('namespace', namespace)
-    .filter(({ metadata }) => selector !== '' && matches(metadata.labels));
   // A quantity, which the server may have written as 50m.
   const tolerance = (text: string | undefined) =>
     text === undefined ? options.tolerance : milliValue(text) / 1000;
-  const tolerances = {
-    up: tolerance(behavior?.scaleUp?.tolerance),
-    down: tolerance(behavior?.scaleDown?.tolerance),
-  };
   const request = {
     client,
     namespace,
     selector,
-    pods,
-    current,
-    tolerances,
+    pods: informers
+      .of(PODS)
+      .byIndex('namespace', namespace)
+      .filter(({ metadata }) => selector !== '' && matches(metadata.labels)),
+    current: spec?.replicas ?? 0,
+    tolerances: {
+      up: tolerance(behavior?.scaleUp?.tolerance),
+      down: tolerance(behavior?.scaleDown?.tolerance),
+    },
     times: options,
     now: now(),
     resourceOf: (apiVersion: string | undefined, kind: string) => resourceName(context, apiVersion, kind),
@@ -139,29 +174,7 @@ async function autoscale(
   const results = await Promise.all(metrics.map((metric) => readMetric(request, metric)));
   for (const { reason, message } of metricEvents(results))
     context.record(HORIZONTAL_POD_AUTOSCALERS, autoscaler, { type: 'Warning', reason, message });
-  const plan = planAutoscaler({
-    autoscaler,
-    specReplicas: current,
-    metrics: results,
-    recommendations,
-    events,
-    now: now(),
-    statusReplicas: scale.status?.replicas ?? 0,
-  });
-  if (plan.scaleTo !== undefined) {
-    await client.raw('PUT', path, { ...scale, spec: { ...scale.spec, replicas: plan.scaleTo } });
-    memory.events.push({ change: plan.scaleTo - current, atMs: now() });
-    const message = `New size: ${plan.scaleTo}; reason: ${plan.because}`;
-    context.record(HORIZONTAL_POD_AUTOSCALERS, autoscaler, {
-      type: 'Normal',
-      reason: 'SuccessfulRescale',
-      message,
-    });
-  }
-  if (plan.recommendation !== undefined) recommendations.push({ replicas: plan.recommendation, atMs: now() });
-  memory.recommendations = recommendations.filter(({ atMs }) => atMs > now() - memoryMs(autoscaler.spec));
-  memory.events = memory.events.filter(({ atMs }) => atMs > now() - EVENTS_MS);
-  await tell(context, autoscaler, plan.status);
+  return results;
 }
 
 async function served(context: ControllerContext, apiVersion: string | undefined, kind: string) {

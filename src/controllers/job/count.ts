@@ -35,88 +35,136 @@ interface CountObserved {
   readonly ending?: 'failure' | 'success' | undefined;
 }
 
-export function countPods({ job, pods, ending }: CountObserved): Accounts {
-  const completions = job.spec.completions ?? 0;
-  const indexed = isIndexed(job);
-  const tracked = new Map(pods.filter(isTracked).map((pod) => [pod.metadata.uid, pod]));
-  const before = job.status?.uncountedTerminatedPods ?? {};
-  const done = (uids: readonly string[] | undefined) => (uids ?? []).filter((uid) => !tracked.has(uid));
-  const pending = (uids: readonly string[] | undefined) => (uids ?? []).filter((uid) => tracked.has(uid));
+export function countPods(observed: CountObserved): Accounts {
+  const count = new Count(observed);
+  for (const pod of count.tracked.values()) count.look(pod);
+  return count.accounts();
+}
 
-  const uncountedSucceeded = pending(before.succeeded);
-  const uncountedFailed = pending(before.failed);
-  const known = new Set([...uncountedSucceeded, ...uncountedFailed]);
-  const completed = parseIndexes(job.status?.completedIndexes, completions);
-  const failedIndexes = parseIndexes(job.status?.failedIndexes, completions);
-  const newlyFailed: Pod[] = [];
-  const newlySucceeded: Pod[] = [];
-  const ignored: Pod[] = [];
-  const released: Pod[] = [];
-  let failJob: string | undefined;
+class Count {
+  readonly #observed: CountObserved;
+  readonly #completions: number;
+  readonly #isIndexed: boolean;
+  readonly tracked: ReadonlyMap<string, Pod>;
+  /** In the status, not yet in the totals. */
+  readonly #uncounted: { readonly succeeded: string[]; readonly failed: string[] };
+  readonly #known: ReadonlySet<string>;
+  readonly #completed: Set<number>;
+  readonly #failedIndexes: Set<number>;
+  readonly #newlyFailed: Pod[] = [];
+  readonly #newlySucceeded: Pod[] = [];
+  readonly #ignored: Pod[] = [];
+  readonly #released: Pod[] = [];
+  #failJob: string | undefined;
 
-  for (const pod of tracked.values()) {
-    if (known.has(pod.metadata.uid)) {
-      released.push(pod);
-      continue;
-    }
-    const index = indexed ? indexOf(pod, completions) : undefined;
-    if (pod.status?.phase === 'Succeeded') {
-      released.push(pod);
-      // A second success of an index, or one of an index that was scaled away, is nothing.
-      if (indexed && (index === undefined || completed.has(index))) continue;
-      newlySucceeded.push(pod);
-      if (index !== undefined) completed.add(index);
-      else uncountedSucceeded.push(pod.metadata.uid);
-    } else if (isFailed(job, pod) || ending !== undefined) {
-      released.push(pod);
-      if (ending === 'success' && !isFailed(job, pod)) continue;
-      const verdict = judgeFailure(job, pod);
-      if (verdict.action === 'FailJob') failJob ??= verdict.message;
-      if (index !== undefined && isFailed(job, pod) && failsIndex(job, pod, verdict.action))
-        failedIndexes.add(index);
-      if (indexed && index === undefined) continue;
-      if (verdict.action === 'Ignore') {
-        ignored.push(pod);
-        continue;
-      }
-      newlyFailed.push(pod);
-      uncountedFailed.push(pod.metadata.uid);
-    }
+  constructor(observed: CountObserved) {
+    const { job, pods } = observed;
+    this.#observed = observed;
+    this.#completions = job.spec.completions ?? 0;
+    this.#isIndexed = isIndexed(job);
+    this.tracked = new Map(pods.filter(isTracked).map((pod) => [pod.metadata.uid, pod]));
+    const { succeeded = [], failed = [] } = job.status?.uncountedTerminatedPods ?? {};
+    const pending = (uids: readonly string[]) => uids.filter((uid) => this.tracked.has(uid));
+    this.#uncounted = { succeeded: pending(succeeded), failed: pending(failed) };
+    this.#known = new Set([...this.#uncounted.succeeded, ...this.#uncounted.failed]);
+    this.#completed = parseIndexes(job.status?.completedIndexes, this.#completions);
+    this.#failedIndexes = parseIndexes(job.status?.failedIndexes, this.#completions);
   }
-  for (const index of completed) failedIndexes.delete(index);
 
-  const total = (uids: readonly string[] | undefined, count = 0) => count + done(uids).length;
-  const succeeded = indexed ? completed.size : total(before.succeeded, job.status?.succeeded);
-  const failed = total(before.failed, job.status?.failed);
-  const perIndex = job.spec.backoffLimitPerIndex !== undefined;
-  return {
-    succeeded: succeeded + (indexed ? 0 : uncountedSucceeded.length),
-    failed: failed + uncountedFailed.length,
-    completedIndexes: completed,
-    failedIndexes,
-    release: released.filter((pod) => !mustStay(pod)),
-    newlyFailed,
-    newlySucceeded,
-    ignored,
-    status: {
-      succeeded,
-      failed,
-      ...(indexed && completed.size > 0 ? { completedIndexes: formatIndexes(completed) } : {}),
-      ...(perIndex ? { failedIndexes: formatIndexes(failedIndexes) } : {}),
-      uncountedTerminatedPods: {
-        ...(uncountedSucceeded.length === 0 ? {} : { succeeded: uncountedSucceeded }),
-        ...(uncountedFailed.length === 0 ? {} : { failed: uncountedFailed }),
+  look(pod: Pod): void {
+    const { job, ending } = this.#observed;
+    if (this.#known.has(pod.metadata.uid)) {
+      this.#released.push(pod);
+      return;
+    }
+    const index = this.#isIndexed ? indexOf(pod, this.#completions) : undefined;
+    if (pod.status?.phase === 'Succeeded') this.#succeed(pod, index);
+    else if (isFailed(job, pod) || ending !== undefined) this.#fail(pod, index);
+  }
+
+  #succeed(pod: Pod, index: number | undefined): void {
+    this.#released.push(pod);
+    // A second success of an index, or one of an index that was scaled away, is nothing.
+    if (this.#isIndexed && (index === undefined || this.#completed.has(index))) return;
+    this.#newlySucceeded.push(pod);
+    if (index !== undefined) this.#completed.add(index);
+    else this.#uncounted.succeeded.push(pod.metadata.uid);
+  }
+
+  #fail(pod: Pod, index: number | undefined): void {
+    const { job, ending } = this.#observed;
+    this.#released.push(pod);
+    if (ending === 'success' && !isFailed(job, pod)) return;
+    const verdict = judgeFailure(job, pod);
+    if (verdict.action === 'FailJob') this.#failJob ??= verdict.message;
+    if (index !== undefined && isFailed(job, pod) && failsIndex(job, pod, verdict.action))
+      this.#failedIndexes.add(index);
+    if (this.#isIndexed && index === undefined) return;
+    if (verdict.action === 'Ignore') {
+      this.#ignored.push(pod);
+      return;
+    }
+    this.#newlyFailed.push(pod);
+    this.#uncounted.failed.push(pod.metadata.uid);
+  }
+
+  accounts(): Accounts {
+    const uncounted = this.#uncounted;
+    for (const index of this.#completed) this.#failedIndexes.delete(index);
+    const { succeeded, failed } = this.#totals();
+    return {
+      succeeded: succeeded + (this.#isIndexed ? 0 : uncounted.succeeded.length),
+      failed: failed + uncounted.failed.length,
+      completedIndexes: this.#completed,
+      failedIndexes: this.#failedIndexes,
+      release: this.#released.filter((pod) => !this.#mustStay(pod)),
+      newlyFailed: this.#newlyFailed,
+      newlySucceeded: this.#newlySucceeded,
+      ignored: this.#ignored,
+      status: {
+        succeeded,
+        failed,
+        ...this.#indexes(),
+        uncountedTerminatedPods: {
+          ...(uncounted.succeeded.length === 0 ? {} : { succeeded: uncounted.succeeded }),
+          ...(uncounted.failed.length === 0 ? {} : { failed: uncounted.failed }),
+        },
       },
-    },
-    ...(failJob === undefined ? {} : { failJob }),
-  };
+      ...(this.#failJob === undefined ? {} : { failJob: this.#failJob }),
+    };
+  }
+
+  /** Those that were counted, with those whose finalizers have gone since. */
+  #totals() {
+    const { status } = this.#observed.job;
+    const before = status?.uncountedTerminatedPods;
+    const total = (uids: readonly string[] = [], count = 0) =>
+      count + uids.filter((uid) => !this.tracked.has(uid)).length;
+    return {
+      succeeded: this.#isIndexed ? this.#completed.size : total(before?.succeeded, status?.succeeded),
+      failed: total(before?.failed, status?.failed),
+    };
+  }
+
+  #indexes(): Pick<V1JobStatus, 'completedIndexes' | 'failedIndexes'> {
+    const hasCompleted = this.#isIndexed && this.#completed.size > 0;
+    return {
+      ...(hasCompleted ? { completedIndexes: formatIndexes(this.#completed) } : {}),
+      ...(this.#isPerIndex ? { failedIndexes: formatIndexes(this.#failedIndexes) } : {}),
+    };
+  }
+
+  get #isPerIndex(): boolean {
+    return this.#observed.job.spec.backoffLimitPerIndex !== undefined;
+  }
 
   /** The last failed pod of an index knows how often it has failed; it stays until another has taken that over. */
-  function mustStay(pod: Pod): boolean {
-    if (!perIndex || ending !== undefined || pod.status?.phase === 'Succeeded') return false;
-    const index = indexOf(pod, completions);
-    if (index === undefined || completed.has(index) || failedIndexes.has(index)) return false;
-    return lastOfIndex(pods, index, completions) === pod;
+  #mustStay(pod: Pod): boolean {
+    const { pods, ending } = this.#observed;
+    if (!this.#isPerIndex || ending !== undefined || pod.status?.phase === 'Succeeded') return false;
+    const index = indexOf(pod, this.#completions);
+    if (index === undefined || this.#completed.has(index) || this.#failedIndexes.has(index)) return false;
+    return lastOfIndex(pods, index, this.#completions) === pod;
   }
 }
 

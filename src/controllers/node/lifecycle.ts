@@ -1,9 +1,10 @@
 // The node lifecycle controller: a node that falls silent is marked, tainted, and its pods are no longer called ready.
 // Guarantees: taints follow conditions both ways; eviction begins on few nodes at a time, and never everywhere at once;
 // one node or pod that the server refuses stops no other.
-import type { V1Pod, V1Taint } from '../../api/gen/types.js';
+import type { V1Lease, V1Node, V1Pod, V1Taint } from '../../api/gen/types.js';
 import { LEASES, NODES, PODS } from '../../api/resources.js';
 import type { Informer } from '../../client/informer.js';
+import type { WorkQueue } from '../../client/workQueue.js';
 import { ignoring } from '../claim.js';
 import {
   type Controller,
@@ -49,75 +50,98 @@ export function podsByNode(pods: Informer<V1Pod>): (nodeName: string) => readonl
   return (nodeName) => pods.byIndex(BY_NODE, nodeName);
 }
 
-export function nodeLifecycleController(options: NodeLifecycleOptions): Controller {
-  return {
-    name: NAME,
-    async run(context) {
-      const nodes = context.informers.of(NODES);
-      const leases = context.informers.of(LEASES, { namespace: LEASE_NAMESPACE });
-      const pods = context.informers.of(PODS);
-      const podsOn = podsByNode(pods);
-      const health = new Map<string, NodeHealth>();
-      const lastEvicted = new Map<string, number>();
-      const queue = newQueue(context);
-      const zones = new Zones(options.eviction);
-      const see = (node: Node) => {
-        zones.set(node);
-        queue.add(node.metadata.name);
-      };
-      const tell = (node: Node, reason: string, what: string) => {
-        const message = `Node ${node.metadata.name} event: ${what}`;
-        context.record(NODES, node, { type: 'Normal', reason, message });
-      };
-      nodes.on({
-        added: (node) => {
-          see(node);
-          tell(node, 'RegisteredNode', `Registered Node ${node.metadata.name} in Controller`);
-        },
-        updated: see,
-        deleted: (node) => {
-          zones.delete(node);
-          health.delete(node.metadata.uid);
-          tell(node, 'RemovingNode', `Removing Node ${node.metadata.name} from Controller`);
-        },
-      });
+export const nodeLifecycleController = (options: NodeLifecycleOptions): Controller => ({
+  name: NAME,
+  async run(context) {
+    const lifecycle = new NodeLifecycle(context, options);
+    lifecycle.watch();
+    await Promise.all([
+      runEvery(context, { name: NAME, periodMs: options.periodMs, tick: () => lifecycle.monitor() }),
+      // One worker: the rate of a zone is shared by its nodes.
+      runLoop(context, NAME, {
+        queue: lifecycle.queue,
+        workers: 1,
+        reconcile: (name) => lifecycle.reconcile(name),
+      }),
+    ]);
+  },
+});
 
-      const monitor = async () => {
-        const now = context.now();
-        await sweep(context, { name: NAME, items: nodes.list() }, async (node) => {
-          const lease = leases.get(`${LEASE_NAMESPACE}/${node.metadata.name}`);
-          const record = observeHealth(health.get(node.metadata.uid), node, lease, now);
-          health.set(node.metadata.uid, record);
-          const conditions = silentConditions(node, record, options, now);
-          if (conditions !== undefined) await markSilent(context, node, conditions);
-          // A kubelet that says "not ready" speaks for its pods itself; only for a silent one must we.
-          if (nodeCondition(node, 'Ready')?.status === 'Unknown')
-            await markPods(context, podsOn(node.metadata.name));
-          if (readiness(node) !== 'True') queue.add(node.metadata.name);
-        });
-      };
+class NodeLifecycle {
+  readonly #context: ControllerContext;
+  readonly #options: NodeLifecycleOptions;
+  readonly #nodes: Informer<V1Node>;
+  readonly #leases: Informer<V1Lease>;
+  readonly #podsOn: ReturnType<typeof podsByNode>;
+  readonly #health = new Map<string, NodeHealth>();
+  readonly #lastEvicted = new Map<string, number>();
+  readonly #zones: Zones;
+  readonly queue: WorkQueue;
 
-      const reconcile = async (name: string): Promise<undefined> => {
-        const node = nodes.get(name);
-        if (node === undefined) return undefined;
-        const now = context.now();
-        const zone = zoneOf(node);
-        const isItsTurn = evicts(node) || isDue(lastEvicted.get(zone), zones.rateOf(zone), now);
-        const mayEvict = isItsTurn && !zones.allDown;
-        const taints = planTaints({ node, mayEvict, now });
-        if (taints === undefined) return undefined;
-        if (mayEvict && !evicts(node) && readiness(node) !== 'True') lastEvicted.set(zone, now);
-        await writeTaints(context, node, taints);
-        return undefined;
-      };
+  constructor(context: ControllerContext, options: NodeLifecycleOptions) {
+    const { informers } = context;
+    this.#context = context;
+    this.#options = options;
+    this.#nodes = informers.of(NODES);
+    this.#leases = informers.of(LEASES, { namespace: LEASE_NAMESPACE });
+    this.#podsOn = podsByNode(informers.of(PODS));
+    this.#zones = new Zones(options.eviction);
+    this.queue = newQueue(context);
+  }
 
-      await Promise.all([
-        runEvery(context, { name: NAME, periodMs: options.periodMs, tick: monitor }),
-        // One worker: the rate of a zone is shared by its nodes.
-        runLoop(context, NAME, { queue, workers: 1, reconcile }),
-      ]);
-    },
-  };
+  watch(): void {
+    const see = (node: Node) => {
+      this.#zones.set(node);
+      this.queue.add(node.metadata.name);
+    };
+    this.#nodes.on({
+      added: (node) => {
+        see(node);
+        this.#tell(node, 'RegisteredNode', `Registered Node ${node.metadata.name} in Controller`);
+      },
+      updated: see,
+      deleted: (node) => {
+        this.#zones.delete(node);
+        this.#health.delete(node.metadata.uid);
+        this.#tell(node, 'RemovingNode', `Removing Node ${node.metadata.name} from Controller`);
+      },
+    });
+  }
+
+  #tell(node: Node, reason: string, what: string): void {
+    const message = `Node ${node.metadata.name} event: ${what}`;
+    this.#context.record(NODES, node, { type: 'Normal', reason, message });
+  }
+
+  async monitor(): Promise<void> {
+    const context = this.#context;
+    const now = context.now();
+    await sweep(context, { name: NAME, items: this.#nodes.list() }, async (node) => {
+      const { uid, name } = node.metadata;
+      const lease = this.#leases.get(`${LEASE_NAMESPACE}/${name}`);
+      const record = observeHealth(this.#health.get(uid), node, lease, now);
+      this.#health.set(uid, record);
+      const conditions = silentConditions(node, record, this.#options, now);
+      if (conditions !== undefined) await markSilent(context, node, conditions);
+      // A kubelet that says "not ready" speaks for its pods itself; only for a silent one must we.
+      if (nodeCondition(node, 'Ready')?.status === 'Unknown') await markPods(context, this.#podsOn(name));
+      if (readiness(node) !== 'True') this.queue.add(name);
+    });
+  }
+
+  async reconcile(name: string): Promise<undefined> {
+    const node = this.#nodes.get(name);
+    if (node === undefined) return undefined;
+    const now = this.#context.now();
+    const zone = zoneOf(node);
+    const isItsTurn = evicts(node) || isDue(this.#lastEvicted.get(zone), this.#zones.rateOf(zone), now);
+    const mayEvict = isItsTurn && !this.#zones.allDown;
+    const taints = planTaints({ node, mayEvict, now });
+    if (taints === undefined) return undefined;
+    if (mayEvict && !evicts(node) && readiness(node) !== 'True') this.#lastEvicted.set(zone, now);
+    await writeTaints(this.#context, node, taints);
+    return undefined;
+  }
 }
 
 function isDue(beforeMs: number | undefined, ratePerSecond: number, now: number): boolean {

@@ -7,14 +7,6 @@ import type { Client } from '../../client/client.js';
 import { makeGate } from '../gate.js';
 import type { Pod } from '../ports.js';
 
-export interface TokenManager {
-  token(
-    pod: Pod,
-    request: { readonly audience?: string; readonly expirationSeconds?: number },
-  ): Promise<string>;
-  forget(podUid: string): void;
-}
-
 interface Held {
   readonly token: string;
   readonly expiresMs: number;
@@ -25,21 +17,72 @@ const DAY_MS = 24 * 60 * 60 * 1000;
 const MAX_JITTER_MS = 10_000;
 const REQUESTS_AT_ONCE = 4;
 
-export function makeTokenManager(options: {
+interface TokenManagerOptions {
   readonly client: Client;
   /** Milliseconds since 1970. */
   readonly now: () => number;
   /** In [0, 1). */
   readonly random?: () => number;
-}): TokenManager {
-  const { client, now, random = Math.random } = options;
-  const pods = new Map<string, Map<string, Held>>();
-  const asking = new Map<string, Promise<string>>();
-  const gate = makeGate(REQUESTS_AT_ONCE);
+}
 
-  async function ask(pod: Pod, audience: string | undefined, expirationSeconds: number): Promise<Held> {
+/** What one token is asked for. */
+interface Wish {
+  readonly pod: Pod;
+  readonly audience: string | undefined;
+  readonly expirationSeconds: number;
+}
+
+export class TokenManager {
+  readonly #options: TokenManagerOptions;
+  readonly #pods = new Map<string, Map<string, Held>>();
+  readonly #asking = new Map<string, Promise<string>>();
+  readonly #gate = makeGate(REQUESTS_AT_ONCE);
+
+  constructor(options: TokenManagerOptions) {
+    this.#options = options;
+  }
+
+  async token(
+    pod: Pod,
+    request: { readonly audience?: string; readonly expirationSeconds?: number },
+  ): Promise<string> {
+    const { audience, expirationSeconds = 3600 } = request;
+    const { uid } = pod.metadata;
+    const key = JSON.stringify([pod.spec.serviceAccountName, audience, expirationSeconds]);
+    const held = this.#pods.get(uid)?.get(key);
+    if (held !== undefined && this.#options.now() < held.renewMs) return held.token;
+    const name = `${uid} ${key}`;
+    const pending = this.#asking.get(name) ?? this.#fresh(key, { pod, audience, expirationSeconds });
+    this.#asking.set(name, pending);
+    try {
+      return await pending;
+    } finally {
+      this.#asking.delete(name);
+    }
+  }
+
+  forget(podUid: string): void {
+    this.#pods.delete(podUid);
+  }
+
+  async #fresh(key: string, wish: Wish): Promise<string> {
+    const { uid, namespace } = wish.pod.metadata;
+    const held = this.#pods.get(uid)?.get(key);
+    try {
+      const next = await this.#gate(() => this.#ask(wish));
+      const tokens = this.#pods.get(uid) ?? new Map<string, Held>();
+      this.#pods.set(uid, tokens.set(key, next));
+      return next.token;
+    } catch (cause) {
+      if (held !== undefined && this.#options.now() < held.expiresMs) return held.token;
+      const account = `${namespace}/${accountOf(wish.pod)}`;
+      throw new Error(`failed to fetch token: ${messageOf(cause)} (service account ${account})`, { cause });
+    }
+  }
+
+  async #ask({ pod, audience, expirationSeconds }: Wish): Promise<Held> {
+    const { client, random = Math.random } = this.#options;
     const { name, namespace, uid } = pod.metadata;
-    const account = { namespace, name: pod.spec.serviceAccountName || 'default' };
     const body: AuthenticationV1TokenRequest = {
       apiVersion: 'authentication.k8s.io/v1',
       kind: 'TokenRequest',
@@ -51,56 +94,16 @@ export function makeTokenManager(options: {
     };
     const answer = await client
       .of(SERVICE_ACCOUNTS)
-      .post<AuthenticationV1TokenRequest>(account, 'token', body);
+      .post<AuthenticationV1TokenRequest>({ namespace, name: accountOf(pod) }, 'token', body);
     const { token, expirationTimestamp } = answer.status ?? {};
     if (!token || !expirationTimestamp) throw new Error('the server answered a TokenRequest without a token');
     const lifeMs = (answer.spec?.expirationSeconds ?? expirationSeconds) * 1000;
     const expiresMs = Date.parse(expirationTimestamp);
     return { token, expiresMs, renewMs: renewalTime({ expiresMs, lifeMs, random: random() }) };
   }
-
-  async function fresh(
-    pod: Pod,
-    key: string,
-    audience: string | undefined,
-    expirationSeconds: number,
-  ): Promise<string> {
-    const { uid } = pod.metadata;
-    const held = pods.get(uid)?.get(key);
-    try {
-      const next = await gate(() => ask(pod, audience, expirationSeconds));
-      const tokens = pods.get(uid) ?? new Map<string, Held>();
-      pods.set(uid, tokens.set(key, next));
-      return next.token;
-    } catch (error) {
-      if (held !== undefined && now() < held.expiresMs) return held.token;
-      const { namespace } = pod.metadata;
-      const words = messageOf(error);
-      const account = pod.spec.serviceAccountName || 'default';
-      throw new Error(`failed to fetch token: ${words} (service account ${namespace}/${account})`, {
-        cause: error,
-      });
-    }
-  }
-
-  return {
-    async token(pod, { audience, expirationSeconds = 3600 }) {
-      const { uid } = pod.metadata;
-      const key = JSON.stringify([pod.spec.serviceAccountName, audience, expirationSeconds]);
-      const held = pods.get(uid)?.get(key);
-      if (held !== undefined && now() < held.renewMs) return held.token;
-      const name = `${uid} ${key}`;
-      const pending = asking.get(name) ?? fresh(pod, key, audience, expirationSeconds);
-      asking.set(name, pending);
-      try {
-        return await pending;
-      } finally {
-        asking.delete(name);
-      }
-    },
-    forget: (podUid) => void pods.delete(podUid),
-  };
 }
+
+const accountOf = ({ spec }: Pod) => spec.serviceAccountName || 'default';
 
 /** At 80% of its life or after a day, whichever is first, and a little earlier so that not all come at once. */
 export function renewalTime(options: {

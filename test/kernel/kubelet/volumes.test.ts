@@ -23,8 +23,8 @@ import type { V1PodSpec } from '../../../src/api/gen/types.js';
 import { silentLog } from '../../../src/api/log.js';
 import { containerMounts } from '../../../src/kubelet/environment/mounts.js';
 import { mountPoints } from '../../../src/kubelet/volumes/mountTable.js';
-import { makePodVolumes } from '../../../src/kubelet/volumes/podVolumes.js';
-import { makeTokenManager } from '../../../src/kubelet/volumes/tokens.js';
+import { NodeVolumes } from '../../../src/kubelet/volumes/podVolumes.js';
+import { TokenManager } from '../../../src/kubelet/volumes/tokens.js';
 import { FakeClient, podWith } from '../../support/kubelet/podparts.js';
 import { describeWith } from '../../support/requires.js';
 
@@ -52,8 +52,8 @@ describeWith({ root: true, tools: ['mount', 'umount'] }, 'volumes of pods', () =
     client.answer = () => ({
       status: { token: 'the-token', expirationTimestamp: new Date(3_600_000).toISOString() },
     });
-    const tokens = makeTokenManager({ client, now: () => clock.ms });
-    const volumes = makePodVolumes({ rootDir, client, tokens, log: silentLog, now: () => clock.ms });
+    const tokens = new TokenManager({ client, now: () => clock.ms });
+    const volumes = new NodeVolumes({ rootDir, client, tokens, log: silentLog, now: () => clock.ms });
     return { client, clock, volumes, pod: podWith(spec, { labels: { app: 'web' } }) };
   }
   const mountsHere = async () => (await mountPoints()).filter((point) => point.startsWith(`${rootDir}/`));

@@ -3,7 +3,7 @@
 import { expect, test } from 'vitest';
 import { iptablesMode } from '../../../proxy-modes/iptables/mode.js';
 import type { ProxyMode } from '../../../proxy-modes/mode.js';
-import { nftablesMode } from '../../../proxy-modes/nftables/mode.js';
+import { NftablesMode } from '../../../proxy-modes/nftables/mode.js';
 import { userspaceMode } from '../../../proxy-modes/userspace/mode.js';
 import { openIptables } from '../../../src/kernel/iptables/adapter.js';
 import type { IptablesBackend } from '../../../src/kernel/iptables/port.js';
@@ -29,7 +29,7 @@ describeWith(
 
     const nftables = async (ns: TestNetNs) => {
       const nft = netns.closing(await openNft(ns.path));
-      const mode = nftablesMode({ nft, table: TABLE, families: FAMILIES, traffic });
+      const mode = new NftablesMode({ nft, table: TABLE, families: FAMILIES, traffic });
       return { mode, contents: () => nftContents(nft, TABLE) };
     };
     const iptables = (backend: IptablesBackend) => async (ns: TestNetNs) => {

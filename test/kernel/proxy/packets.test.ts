@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { iptablesMode } from '../../../proxy-modes/iptables/mode.js';
 import type { ProxyMode, TrafficOptions } from '../../../proxy-modes/mode.js';
-import { nftablesMode } from '../../../proxy-modes/nftables/mode.js';
+import { NftablesMode } from '../../../proxy-modes/nftables/mode.js';
 import { openIptables } from '../../../src/kernel/iptables/adapter.js';
 import { openNft } from '../../../src/kernel/nftables/adapter.js';
 import type { TestNetNs } from '../../support/netns.js';
@@ -24,7 +24,7 @@ interface ModeUnderTest {
 }
 
 const openNftables = async (node: TestNetNs) =>
-  nftablesMode({ nft: closing(await openNft(node.path)), table: 'trellis-proxy', families: ['ip'], traffic });
+  new NftablesMode({ nft: closing(await openNft(node.path)), table: 'trellis-proxy', families: ['ip'], traffic });
 
 const openIptablesMode = async (
   node: TestNetNs,

@@ -2,7 +2,7 @@
 import { once } from 'node:events';
 import net from 'node:net';
 import { afterEach, expect, test, vi } from 'vitest';
-import { nftablesMode } from '../../../proxy-modes/nftables/mode.js';
+import { NftablesMode } from '../../../proxy-modes/nftables/mode.js';
 import { silentLog } from '../../../src/api/log.js';
 import { ENDPOINT_SLICES, SERVICES } from '../../../src/api/resources.js';
 import { openHttps } from '../../../src/client/httpTransport.js';
@@ -75,7 +75,7 @@ test('keeps the rules while the API server is away, and follows what changed onc
   const informers = openInformers(client);
   closers.push(() => informers.stop());
   const nft = new FakeNft();
-  const mode = nftablesMode({ nft, table: 't', families: ['ip'], traffic: {} });
+  const mode = new NftablesMode({ nft, table: 't', families: ['ip'], traffic: {} });
   const proxy = new NodeProxy({ informers, nodeName: 'n1', mode, log: silentLog });
   closers.push(() => proxy.stop());
   await proxy.synced();

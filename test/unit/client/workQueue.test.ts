@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import { silentLog } from '../../../src/api/log.js';
 import { runWorkers } from '../../../src/client/worker.js';
-import { makeWorkQueue } from '../../../src/client/workQueue.js';
+import { KeyQueue } from '../../../src/client/workQueue.js';
 
 function manualClock() {
   let time = 0;
@@ -27,14 +27,14 @@ function manualClock() {
 
 describe('the work queue', () => {
   test('holds a key once, however often it is added', async () => {
-    const queue = makeWorkQueue();
+    const queue = new KeyQueue();
     for (const key of ['a', 'b', 'a', 'a']) queue.add(key);
     expect(queue.length).toBe(2);
     expect([await queue.take(), await queue.take()]).toEqual(['a', 'b']);
   });
 
   test('hands a key that is being worked on to nobody else, and again once it is done', async () => {
-    const queue = makeWorkQueue();
+    const queue = new KeyQueue();
     queue.add('a');
     expect(await queue.take()).toBe('a');
     queue.add('a');
@@ -45,7 +45,7 @@ describe('the work queue', () => {
 
   test('back-off doubles from 5 ms to 1000 s and ends when the key is forgotten', () => {
     const clock = manualClock();
-    const queue = makeWorkQueue(clock);
+    const queue = new KeyQueue(clock);
     const delays: number[] = [];
     for (let i = 0; i < 20; i++) {
       const before = clock.now();
@@ -62,7 +62,7 @@ describe('the work queue', () => {
 
   test('of two delays for one key the shorter one counts', () => {
     const clock = manualClock();
-    const queue = makeWorkQueue(clock);
+    const queue = new KeyQueue(clock);
     queue.addAfter('a', 100);
     queue.addAfter('a', 10);
     queue.addAfter('a', 50);
@@ -73,7 +73,7 @@ describe('the work queue', () => {
 
   test('after shutDown what is queued is still handed out, then undefined; timers are gone', async () => {
     const clock = manualClock();
-    const queue = makeWorkQueue(clock);
+    const queue = new KeyQueue(clock);
     queue.add('a');
     queue.addAfter('b', 10);
     queue.shutDown();
@@ -87,7 +87,7 @@ describe('the work queue', () => {
 
 describe('workers', () => {
   test('try a failed key again, forget it on success, and end with the signal', async () => {
-    const queue = makeWorkQueue();
+    const queue = new KeyQueue();
     const stop = new AbortController();
     const tries: string[] = [];
     const sync = async (key: string) => {
@@ -102,7 +102,7 @@ describe('workers', () => {
   });
 
   test('never run the same key at once', async () => {
-    const queue = makeWorkQueue();
+    const queue = new KeyQueue();
     const active = new Set<string>();
     let runs = 0;
     const sync = async (key: string) => {

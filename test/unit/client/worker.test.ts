@@ -2,10 +2,10 @@
 import { expect, test } from 'vitest';
 import { silentLog } from '../../../src/api/log.js';
 import { runWorkers } from '../../../src/client/worker.js';
-import { makeWorkQueue } from '../../../src/client/workQueue.js';
+import { KeyQueue } from '../../../src/client/workQueue.js';
 
 test('lets timers fire while keys that need no waiting follow one another', async () => {
-  const queue = makeWorkQueue();
+  const queue = new KeyQueue();
   queue.add('again');
   let fired = false;
   setTimeout(() => {

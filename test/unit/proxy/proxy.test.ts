@@ -1,6 +1,6 @@
 // The proxy as a whole, over informers filled by hand and a kernel in memory.
 import { afterEach, describe, expect, test } from 'vitest';
-import { nftablesMode } from '../../../proxy-modes/nftables/mode.js';
+import { NftablesMode } from '../../../proxy-modes/nftables/mode.js';
 import { silentLog } from '../../../src/api/log.js';
 import { ENDPOINT_SLICES, NODES, SERVICE_CIDRS, SERVICES } from '../../../src/api/resources.js';
 import { FakeConntrack } from '../../../src/kernel/conntrack/fake.js';
@@ -46,7 +46,7 @@ async function start() {
   const nft = new FakeNft();
   const conntrack = new FakeConntrack();
   informers.of(NODES).set({ metadata: { ...meta('n1'), namespace: undefined }, spec: {}, status: {} });
-  const mode = nftablesMode({ nft, table, families: ['ip'], traffic: {} });
+  const mode = new NftablesMode({ nft, table, families: ['ip'], traffic: {} });
   const run = (refused?: ProxyOptions['refused']): NodeProxy => {
     const proxy = new NodeProxy({
       ...(refused && { refused }),

@@ -3,7 +3,7 @@
 import { expect, test } from 'vitest';
 import type { V1Container, V1ContainerStatus } from '../../../../src/api/gen/types.js';
 import { silentLog } from '../../../../src/api/log.js';
-import { makeProbes } from '../../../../src/kubelet/probes/probes.js';
+import { ContainerProbes } from '../../../../src/kubelet/probes/probes.js';
 import type { Outcome } from '../../../../src/kubelet/probes/result.js';
 import type { Clock } from '../../../../src/kubelet/probes/worker.js';
 import { podWith } from '../../../support/kubelet/podparts.js';
@@ -47,7 +47,7 @@ function scene(container: Partial<V1Container>, status: Partial<V1ContainerStatu
     { status: { containerStatuses: [{ name: 'main', ...status } as V1ContainerStatus] } },
   );
   const { uid } = pod.metadata;
-  const probes = makeProbes({
+  const probes = new ContainerProbes({
     exec: () => Promise.reject(new Error('not asked here')),
     clock,
     onResult: (podUid) => results.push(podUid),

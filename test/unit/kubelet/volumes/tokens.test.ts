@@ -1,7 +1,7 @@
 // Bound tokens.
 // Guarantees: asked for with the pod's name on them, kept, renewed in time, and used while a renewal fails.
 import { expect, test } from 'vitest';
-import { makeTokenManager, renewalTime } from '../../../../src/kubelet/volumes/tokens.js';
+import { TokenManager, renewalTime } from '../../../../src/kubelet/volumes/tokens.js';
 import { FakeClient, podWith } from '../../../support/kubelet/podparts.js';
 
 function scene() {
@@ -12,7 +12,7 @@ function scene() {
     spec: { expirationSeconds: 1000 },
     status: { token: `t${++count}`, expirationTimestamp: new Date(clock.ms + 1_000_000).toISOString() },
   });
-  const tokens = makeTokenManager({ client, now: () => clock.ms, random: () => 0 });
+  const tokens = new TokenManager({ client, now: () => clock.ms, random: () => 0 });
   return { client, clock, tokens, pod: podWith({ serviceAccountName: 'robot' }) };
 }
 

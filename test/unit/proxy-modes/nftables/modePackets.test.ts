@@ -1,7 +1,7 @@
 // Simulated packets through the rules of the nftables mode.
 import { describe, expect, test } from 'vitest';
 import type { PerFamily, ServicePort, TrafficOptions } from '../../../../proxy-modes/mode.js';
-import { nftablesMode } from '../../../../proxy-modes/nftables/mode.js';
+import { NftablesMode } from '../../../../proxy-modes/nftables/mode.js';
 import { FakeNft } from '../../../../src/kernel/nftables/fake.js';
 import { type Dynamic, traceNft } from '../../../support/proxy/nftTracer.js';
 import { expectOutcomes } from '../../../support/proxy/outcomes.js';
@@ -13,7 +13,7 @@ const table = 'trellis-proxy';
 
 async function programmed(port: ServicePort | undefined, traffic: PerFamily<TrafficOptions> = OPTIONS.usual) {
   const nft = new FakeNft();
-  const mode = nftablesMode({ nft, table, families: ['ip', 'ip6'], traffic });
+  const mode = new NftablesMode({ nft, table, families: ['ip', 'ip6'], traffic });
   await mode.sync(port === undefined ? stateOf() : stateOf(port));
   return { nft, mode };
 }

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { ProxyState, TrafficOptions } from '../../../../proxy-modes/mode.js';
-import { nftablesMode } from '../../../../proxy-modes/nftables/mode.js';
+import { NftablesMode } from '../../../../proxy-modes/nftables/mode.js';
 import { advance, type Programmed, transaction } from '../../../../proxy-modes/nftables/transaction.js';
 import { KernelError } from '../../../../src/kernel/error.js';
 import { FakeNft } from '../../../../src/kernel/nftables/fake.js';
@@ -26,7 +26,7 @@ function first(state: ProxyState) {
 
 describe('a service that the kernel refuses', () => {
   const nft = new FakeNft();
-  const mode = nftablesMode({ nft, table: TABLE, families: ['ip', 'ip6'], traffic: { ip: options } });
+  const mode = new NftablesMode({ nft, table: TABLE, families: ['ip', 'ip6'], traffic: { ip: options } });
   const elements = async (set: string) =>
     (await nft.elements({ ...place, set })).map(({ key, verdict }) => `${key} ${verdict}`).sort();
 
@@ -52,7 +52,7 @@ describe('a service that the kernel refuses', () => {
     full.commit = async () => {
       throw KernelError.invalid('no memory');
     };
-    const other = nftablesMode({ nft: full, table: TABLE, families: ['ip'], traffic: {} });
+    const other = new NftablesMode({ nft: full, table: TABLE, families: ['ip'], traffic: {} });
     await expect(other.sync(stateOf(port(1)))).rejects.toThrow('no memory');
   });
 });
@@ -108,7 +108,7 @@ describe('transactions of the nftables mode', () => {
 
   test('starts from nothing after a refused commit', async () => {
     const nft = new FakeNft();
-    const mode = nftablesMode({ nft, table: TABLE, families: ['ip'], traffic: { ip: options } });
+    const mode = new NftablesMode({ nft, table: TABLE, families: ['ip'], traffic: { ip: options } });
     await mode.sync(stateOf(port(1)));
     await nft.commit([{ do: 'delete', kind: 'table', family: 'ip', name: TABLE }]);
     await expect(mode.sync(stateOf(port(2)))).rejects.toThrow();
@@ -122,7 +122,7 @@ describe('transactions of the nftables mode', () => {
 
   test('does not believe what it wrote if it was told to forget meanwhile', async () => {
     const nft = new FakeNft();
-    const mode = nftablesMode({ nft, table: TABLE, families: ['ip'], traffic: { ip: options } });
+    const mode = new NftablesMode({ nft, table: TABLE, families: ['ip'], traffic: { ip: options } });
     const writing = mode.sync(stateOf(port(1)));
     mode.forget();
     await writing;
