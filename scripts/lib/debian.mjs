@@ -1,4 +1,4 @@
-// Programs of another Debian suite, runnable here beside the machine's own: downloaded, unpacked and told their libraries.
+// Files of another Debian suite's packages, and its programs, runnable here beside the machine's own.
 // Guarantees: apt verifies every package by Debian's signatures; nothing outside of the given folder is changed.
 import {
   copyFileSync,
@@ -28,7 +28,7 @@ export async function bringPrograms(steps, { suite, folder }) {
   rmSync(folder, { recursive: true, force: true });
   for (const name of ['lists/partial', 'cache', 'packages', 'root', 'bin'])
     mkdirSync(path.join(folder, name), { recursive: true });
-  const names = await steps.step(`packages of Debian ${suite}`, () => download(suite, folder));
+  const names = await steps.step(`packages of Debian ${suite}`, () => download(suite, folder, withLibraries));
   await steps.step('programs and their libraries', () => unpack(folder));
   for (const name of ['lists', 'cache', 'packages'])
     rmSync(path.join(folder, name), { recursive: true, force: true });
@@ -40,7 +40,19 @@ export async function bringPrograms(steps, { suite, folder }) {
 export const broughtPackages = (folder) =>
   readFileSync(path.join(folder, 'complete'), 'utf8').trim().split('\n');
 
-async function download(suite, folder) {
+/** Brings the packages' files into `<folder>/root`, without what they depend on; resolves to the packages with their versions. */
+export async function bringFiles(steps, { suite, folder, packages }) {
+  const prepared = ['lists/partial', 'cache', 'packages', 'root'];
+  rmSync(folder, { recursive: true, force: true });
+  for (const name of prepared) mkdirSync(path.join(folder, name), { recursive: true });
+  const names = await steps.step(`packages of Debian ${suite}`, () =>
+    download(suite, folder, async () => packages),
+  );
+  await extract(folder);
+  return names;
+}
+
+async function download(suite, folder, choose) {
   const sources = path.join(folder, 'debian.sources');
   const entry = [`Types: deb`, `URIs: ${await mirror()}`, `Suites: ${suite}`, 'Components: main'];
   writeFileSync(sources, `${[...entry, `Signed-By: ${KEYRING}`].join('\n')}\n`);
@@ -55,7 +67,7 @@ async function download(suite, folder) {
     'APT::Sandbox::User': 'root', // the folder is the caller's
   }).flatMap(([name, value]) => ['-o', `${name}=${value}`]);
   await run('apt-get', [...settings, '-q', 'update']);
-  const names = await withLibraries(settings);
+  const names = await choose(settings);
   const cwd = path.join(folder, 'packages');
   await run('apt-get', [...settings, '-q', 'download', ...names], { cwd });
   return readdirSync(cwd).map((name) => name.replace(/\.deb$/, ''));
@@ -79,10 +91,15 @@ async function withLibraries(settings) {
   return [...new Set([...packages, ...libraries])];
 }
 
-async function unpack(folder) {
+async function extract(folder) {
   const [root, packages] = [path.join(folder, 'root'), path.join(folder, 'packages')];
   for (const name of readdirSync(packages))
     await run('dpkg-deb', ['--extract', path.join(packages, name), root]);
+  return root;
+}
+
+async function unpack(folder) {
+  const root = await extract(folder);
   const found = (name) =>
     ['usr/bin', 'usr/sbin'].map((dir) => path.join(root, dir, name)).find((file) => existsSync(file));
   for (const name of [...PROGRAMS, ...OPTIONAL]) {

@@ -1,12 +1,10 @@
 // The numbers of the fields in Kubernetes' protobuf messages: facts of the wire format. Pure data.
-// Guarantees: a number never changes once given. `q` marks a Quantity, `l` a list in a message of its own, `+` a part
-// whose fields belong to the message around it; a schema or a list of them is `a`, or a boolean `o`, or names `d`; `e` is an
-// empty message. Types come from the schemas, pointers from src/api/zeros.ts.
-// The numbers up to 1.32 are those of a stock kubectl's own descriptors; of later ones
-// those of pods and storage were checked against published generated.proto files. Three fields of pods that are alpha
-// (schedulingGroup, nodeAllocatableResourceClaimStatuses, volumeStatus), those that devices got in 1.36 (lists as
-// attributes, nodeAllocatableResourceMappings) and shardInfo of lists still wait for theirs:
-// what a client sends in them is refused by number, and answers leave them out.
+// Guarantees: written by scripts/protobuf.mjs, never by hand. `q` marks a Quantity, `l` a list in a message of its own, `+` a
+// part whose fields belong to the message around it; a schema or a list of them is `a`, or a boolean `o`, or names `d`; `e` is
+// an empty message. Types come from the schemas, pointers from src/api/zeros.ts. The numbers are those of:
+// - golang-k8s-api-dev 0.36.4-1
+// - golang-k8s-apiextensions-apiserver-dev 0.36.4-1
+// - golang-k8s-apimachinery-dev 0.36.4-3
 export const fieldNumbers: Readonly<Record<string, string>> = {
   ApiextensionsV1ServiceReference: 'namespace=1 name=2 path=3 port=4',
   ApiextensionsV1WebhookClientConfig: 'service=1 caBundle=2 url=3',
@@ -80,6 +78,7 @@ export const fieldNumbers: Readonly<Record<string, string>> = {
   'V1ConfigMapVolumeSource+localObjectReference': 'name=1',
   V1Container:
     'name=1 image=2 command=3 args=4 workingDir=5 ports=6 env=7 resources=8 volumeMounts=9 livenessProbe=10 readinessProbe=11 lifecycle=12 terminationMessagePath=13 imagePullPolicy=14 securityContext=15 stdin=16 stdinOnce=17 tty=18 envFrom=19 terminationMessagePolicy=20 volumeDevices=21 startupProbe=22 resizePolicy=23 restartPolicy=24 restartPolicyRules=25',
+  V1ContainerExtendedResourceRequest: 'containerName=1 resourceName=2 requestName=3',
   V1ContainerImage: 'names=1 sizeBytes=2',
   V1ContainerPort: 'name=1 hostPort=2 containerPort=3 protocol=4 hostIP=5',
   V1ContainerResizePolicy: 'resourceName=1 restartPolicy=2',
@@ -113,12 +112,6 @@ export const fieldNumbers: Readonly<Record<string, string>> = {
   V1CustomResourceSubresourceScale: 'specReplicasPath=1 statusReplicasPath=2 labelSelectorPath=3',
   V1CustomResourceSubresources: 'status=1e scale=2',
   V1CustomResourceValidation: 'openAPIV3Schema=1',
-  V1ExternalDocumentation: 'description=1 url=2',
-  V1JSONSchemaProps:
-    'id=1 $schema=2 $ref=3 description=4 type=5 format=6 title=7 default=8 maximum=9 exclusiveMaximum=10 minimum=11 exclusiveMinimum=12 maxLength=13 minLength=14 pattern=15 maxItems=16 minItems=17 uniqueItems=18 multipleOf=19 enum=20 maxProperties=21 minProperties=22 required=23 items=24a allOf=25 oneOf=26 anyOf=27 not=28 properties=29 additionalProperties=30o patternProperties=31 dependencies=32d additionalItems=33o definitions=34 externalDocs=35 example=36 nullable=37 x-kubernetes-preserve-unknown-fields=38 x-kubernetes-embedded-resource=39 x-kubernetes-int-or-string=40 x-kubernetes-list-map-keys=41 x-kubernetes-list-type=42 x-kubernetes-map-type=43 x-kubernetes-validations=44',
-  V1SelectableField: 'jsonPath=1',
-  V1ValidationRule: 'rule=1 message=2 messageExpression=3 reason=4 fieldPath=5 optionalOldSelf=6',
-  V1WebhookConversion: 'clientConfig=2 conversionReviewVersions=3',
   V1DaemonEndpoint: 'Port=1',
   V1DaemonSet: 'metadata=1 spec=2 status=3',
   V1DaemonSetCondition: 'type=1 status=2 lastTransitionTime=3 reason=4 message=5',
@@ -136,11 +129,11 @@ export const fieldNumbers: Readonly<Record<string, string>> = {
     'observedGeneration=1 replicas=2 updatedReplicas=3 availableReplicas=4 unavailableReplicas=5 conditions=6 readyReplicas=7 collisionCount=8 terminatingReplicas=9',
   V1DeploymentStrategy: 'type=1 rollingUpdate=2',
   V1Device:
-    'name=1 attributes=2 capacity=3 consumesCounters=4 nodeName=5 nodeSelector=6 allNodes=7 taints=8 bindsToNode=9 bindingConditions=10 bindingFailureConditions=11 allowMultipleAllocations=12',
+    'name=1 attributes=2 capacity=3 consumesCounters=4 nodeName=5 nodeSelector=6 allNodes=7 taints=8 bindsToNode=9 bindingConditions=10 bindingFailureConditions=11 allowMultipleAllocations=12 nodeAllocatableResourceMappings=13',
   V1DeviceAllocationConfiguration: 'source=1 requests=2 +deviceConfiguration=3',
   'V1DeviceAllocationConfiguration+deviceConfiguration': 'opaque=1',
   V1DeviceAllocationResult: 'results=1 config=2',
-  V1DeviceAttribute: 'int=2 bool=3 string=4 version=5',
+  V1DeviceAttribute: 'int=2 bool=3 string=4 version=5 ints=6 bools=7 strings=8 versions=9',
   V1DeviceCapacity: 'value=1q requestPolicy=2',
   V1DeviceClaim: 'requests=1 constraints=2 config=3',
   V1DeviceClaimConfiguration: 'requests=1 +deviceConfiguration=2',
@@ -184,6 +177,7 @@ export const fieldNumbers: Readonly<Record<string, string>> = {
     'deviceClassName=1 selectors=2 allocationMode=3 count=4 adminAccess=5 tolerations=6 capacity=7',
   V1ExecAction: 'command=1',
   V1ExemptPriorityLevelConfiguration: 'nominalConcurrencyShares=1 lendablePercent=2',
+  V1ExternalDocumentation: 'description=1 url=2',
   V1FCVolumeSource: 'targetWWNs=1 lun=2 fsType=3 readOnly=4 wwids=5',
   V1FieldSelectorAttributes: 'rawSelector=1 requirements=2',
   V1FieldSelectorRequirement: 'key=1 operator=2 values=3',
@@ -224,6 +218,7 @@ export const fieldNumbers: Readonly<Record<string, string>> = {
   V1ISCSIVolumeSource:
     'targetPortal=1 iqn=2 lun=3 iscsiInterface=4 fsType=5 readOnly=6 portals=7 chapAuthDiscovery=8 secretRef=10 chapAuthSession=11 initiatorName=12',
   V1ImageVolumeSource: 'reference=1 pullPolicy=2',
+  V1ImageVolumeStatus: 'imageRef=1',
   V1Ingress: 'metadata=1 spec=2 status=3',
   V1IngressBackend: 'resource=3 service=4',
   V1IngressClass: 'metadata=1 spec=2',
@@ -238,6 +233,8 @@ export const fieldNumbers: Readonly<Record<string, string>> = {
   V1IngressSpec: 'defaultBackend=1 tls=2 rules=3 ingressClassName=4',
   V1IngressStatus: 'loadBalancer=1',
   V1IngressTLS: 'hosts=1 secretName=2',
+  V1JSONSchemaProps:
+    'id=1 $schema=2 $ref=3 description=4 type=5 format=6 title=7 default=8 maximum=9 exclusiveMaximum=10 minimum=11 exclusiveMinimum=12 maxLength=13 minLength=14 pattern=15 maxItems=16 minItems=17 uniqueItems=18 multipleOf=19 enum=20 maxProperties=21 minProperties=22 required=23 items=24a allOf=25 oneOf=26 anyOf=27 not=28 properties=29 additionalProperties=30o patternProperties=31 dependencies=32d additionalItems=33o definitions=34 externalDocs=35 example=36 nullable=37 x-kubernetes-preserve-unknown-fields=38 x-kubernetes-embedded-resource=39 x-kubernetes-int-or-string=40 x-kubernetes-list-map-keys=41 x-kubernetes-list-type=42 x-kubernetes-map-type=43 x-kubernetes-validations=44',
   V1Job: 'metadata=1 spec=2 status=3',
   V1JobCondition: 'type=1 status=2 lastProbeTime=3 lastTransitionTime=4 reason=5 message=6',
   V1JobSpec:
@@ -261,7 +258,7 @@ export const fieldNumbers: Readonly<Record<string, string>> = {
   V1LimitedPriorityLevelConfiguration:
     'nominalConcurrencyShares=1 limitResponse=2 lendablePercent=3 borrowingLimitPercent=4',
   V1LinuxContainerUser: 'uid=1 gid=2 supplementalGroups=3',
-  V1ListMeta: 'selfLink=1 resourceVersion=2 continue=3 remainingItemCount=4',
+  V1ListMeta: 'selfLink=1 resourceVersion=2 continue=3 remainingItemCount=4 shardInfo=5',
   V1LoadBalancerIngress: 'ip=1 hostname=2 ipMode=3 ports=4',
   V1LoadBalancerStatus: 'ingress=1',
   V1LocalObjectReference: 'name=1',
@@ -285,6 +282,8 @@ export const fieldNumbers: Readonly<Record<string, string>> = {
   V1NodeAddress: 'type=1 address=2',
   V1NodeAffinity:
     'requiredDuringSchedulingIgnoredDuringExecution=1 preferredDuringSchedulingIgnoredDuringExecution=2',
+  V1NodeAllocatableResourceClaimStatus: 'resourceClaimName=1 containers=2 resources=3q',
+  V1NodeAllocatableResourceMapping: 'capacityKey=1 allocationMultiplier=2q',
   V1NodeCondition: 'type=1 status=2 lastHeartbeatTime=3 lastTransitionTime=4 reason=5 message=6',
   V1NodeConfigSource: 'configMap=2',
   V1NodeConfigStatus: 'assigned=1 active=2 lastKnownGood=3 error=4',
@@ -344,6 +343,7 @@ export const fieldNumbers: Readonly<Record<string, string>> = {
   V1PodDisruptionBudgetSpec: 'minAvailable=1 selector=2 maxUnavailable=3 unhealthyPodEvictionPolicy=4',
   V1PodDisruptionBudgetStatus:
     'observedGeneration=1 disruptedPods=2 disruptionsAllowed=3 currentHealthy=4 desiredHealthy=5 expectedPods=6 conditions=7',
+  V1PodExtendedResourceClaimStatus: 'requestMappings=1 resourceClaimName=2',
   V1PodFailurePolicy: 'rules=1',
   V1PodFailurePolicyOnExitCodesRequirement: 'containerName=1 operator=2 values=3',
   V1PodFailurePolicyOnPodConditionsPattern: 'type=1 status=2',
@@ -354,12 +354,13 @@ export const fieldNumbers: Readonly<Record<string, string>> = {
   V1PodResourceClaim: 'name=1 resourceClaimName=3 resourceClaimTemplateName=4',
   V1PodResourceClaimStatus: 'name=1 resourceClaimName=2',
   V1PodSchedulingGate: 'name=1',
+  V1PodSchedulingGroup: 'podGroupName=1',
   V1PodSecurityContext:
     'seLinuxOptions=1 runAsUser=2 runAsNonRoot=3 supplementalGroups=4 fsGroup=5 runAsGroup=6 sysctls=7 windowsOptions=8 fsGroupChangePolicy=9 seccompProfile=10 appArmorProfile=11 supplementalGroupsPolicy=12 seLinuxChangePolicy=13',
   V1PodSpec:
-    'volumes=1 containers=2 restartPolicy=3 terminationGracePeriodSeconds=4 activeDeadlineSeconds=5 dnsPolicy=6 nodeSelector=7 serviceAccountName=8 serviceAccount=9 nodeName=10 hostNetwork=11 hostPID=12 hostIPC=13 securityContext=14 imagePullSecrets=15 hostname=16 subdomain=17 affinity=18 schedulerName=19 initContainers=20 automountServiceAccountToken=21 tolerations=22 hostAliases=23 priorityClassName=24 priority=25 dnsConfig=26 shareProcessNamespace=27 readinessGates=28 runtimeClassName=29 enableServiceLinks=30 preemptionPolicy=31 overhead=32q topologySpreadConstraints=33 ephemeralContainers=34 setHostnameAsFQDN=35 os=36 hostUsers=37 schedulingGates=38 resourceClaims=39 resources=40 hostnameOverride=41',
+    'volumes=1 containers=2 restartPolicy=3 terminationGracePeriodSeconds=4 activeDeadlineSeconds=5 dnsPolicy=6 nodeSelector=7 serviceAccountName=8 serviceAccount=9 nodeName=10 hostNetwork=11 hostPID=12 hostIPC=13 securityContext=14 imagePullSecrets=15 hostname=16 subdomain=17 affinity=18 schedulerName=19 initContainers=20 automountServiceAccountToken=21 tolerations=22 hostAliases=23 priorityClassName=24 priority=25 dnsConfig=26 shareProcessNamespace=27 readinessGates=28 runtimeClassName=29 enableServiceLinks=30 preemptionPolicy=31 overhead=32q topologySpreadConstraints=33 ephemeralContainers=34 setHostnameAsFQDN=35 os=36 hostUsers=37 schedulingGates=38 resourceClaims=39 resources=40 hostnameOverride=41 schedulingGroup=43',
   V1PodStatus:
-    'phase=1 conditions=2 message=3 reason=4 hostIP=5 podIP=6 startTime=7 containerStatuses=8 qosClass=9 initContainerStatuses=10 nominatedNodeName=11 podIPs=12 ephemeralContainerStatuses=13 resize=14 resourceClaimStatuses=15 hostIPs=16 observedGeneration=17 extendedResourceClaimStatus=18 allocatedResources=19q resources=20',
+    'phase=1 conditions=2 message=3 reason=4 hostIP=5 podIP=6 startTime=7 containerStatuses=8 qosClass=9 initContainerStatuses=10 nominatedNodeName=11 podIPs=12 ephemeralContainerStatuses=13 resize=14 resourceClaimStatuses=15 hostIPs=16 observedGeneration=17 extendedResourceClaimStatus=18 allocatedResources=19q resources=20 nodeAllocatableResourceClaimStatuses=21',
   V1PodTemplate: 'metadata=1 template=2',
   V1PodTemplateSpec: 'metadata=1 spec=2',
   V1PolicyRule: 'verbs=1 apiGroups=2 resources=3 resourceNames=4 nonResourceURLs=5',
@@ -400,7 +401,7 @@ export const fieldNumbers: Readonly<Record<string, string>> = {
   V1ResourceClaimTemplate: 'metadata=1 spec=2',
   V1ResourceClaimTemplateSpec: 'metadata=1 spec=2',
   V1ResourceFieldSelector: 'containerName=1 resource=2 divisor=3q',
-  V1ResourceHealth: 'resourceID=1 health=2 message=3',
+  V1ResourceHealth: 'resourceID=1 health=2 message=6',
   V1ResourcePolicyRule: 'verbs=1 apiGroups=2 resources=3 clusterScope=4 namespaces=5',
   V1ResourcePool: 'name=1 generation=2 resourceSliceCount=3',
   V1ResourceQuota: 'metadata=1 spec=2 status=3',
@@ -442,6 +443,7 @@ export const fieldNumbers: Readonly<Record<string, string>> = {
   V1SecretVolumeSource: 'secretName=1 items=2 defaultMode=3 optional=4',
   V1SecurityContext:
     'capabilities=1 privileged=2 seLinuxOptions=3 runAsUser=4 runAsNonRoot=5 readOnlyRootFilesystem=6 allowPrivilegeEscalation=7 runAsGroup=8 procMount=9 windowsOptions=10 seccompProfile=11 appArmorProfile=12',
+  V1SelectableField: 'jsonPath=1',
   V1SelfSubjectAccessReview: 'metadata=1 spec=2 status=3',
   V1SelfSubjectAccessReviewSpec: 'resourceAttributes=1 nonResourceAttributes=2',
   V1SelfSubjectReview: 'metadata=1 status=2',
@@ -461,6 +463,7 @@ export const fieldNumbers: Readonly<Record<string, string>> = {
     'ports=1 selector=2 clusterIP=3 type=4 externalIPs=5 sessionAffinity=7 loadBalancerIP=8 loadBalancerSourceRanges=9 externalName=10 externalTrafficPolicy=11 healthCheckNodePort=12 publishNotReadyAddresses=13 sessionAffinityConfig=14 ipFamilyPolicy=17 clusterIPs=18 ipFamilies=19 allocateLoadBalancerNodePorts=20 loadBalancerClass=21 internalTrafficPolicy=22 trafficDistribution=23',
   V1ServiceStatus: 'loadBalancer=1 conditions=2',
   V1SessionAffinityConfig: 'clientIP=1',
+  V1ShardInfo: 'selector=1',
   V1SleepAction: 'seconds=1',
   V1StatefulSet: 'metadata=1 spec=2 status=3',
   V1StatefulSetCondition: 'type=1 status=2 lastTransitionTime=3 reason=4 message=5',
@@ -502,6 +505,7 @@ export const fieldNumbers: Readonly<Record<string, string>> = {
   V1UncountedTerminatedPods: 'succeeded=1 failed=2',
   V1UserInfo: 'username=1 uid=2 groups=3 extra=4l',
   V1UserSubject: 'name=1',
+  V1ValidationRule: 'rule=1 message=2 messageExpression=3 reason=4 fieldPath=5 optionalOldSelf=6',
   V1Volume: 'name=1 +volumeSource=2',
   'V1Volume+volumeSource':
     'hostPath=1 emptyDir=2 gcePersistentDisk=3 awsElasticBlockStore=4 gitRepo=5 secret=6 nfs=7 iscsi=8 glusterfs=9 persistentVolumeClaim=10 rbd=11 flexVolume=12 cinder=13 cephfs=14 flocker=15 downwardAPI=16 fc=17 azureFile=18 configMap=19 vsphereVolume=20 quobyte=21 azureDisk=22 photonPersistentDisk=23 portworxVolume=24 scaleIO=25 projected=26 storageos=27 csi=28 ephemeral=29 image=30',
@@ -509,20 +513,20 @@ export const fieldNumbers: Readonly<Record<string, string>> = {
   V1VolumeAttachmentSource: 'persistentVolumeName=1 inlineVolumeSpec=2',
   V1VolumeAttachmentSpec: 'attacher=1 source=2 nodeName=3',
   V1VolumeAttachmentStatus: 'attached=1 attachmentMetadata=2 attachError=3 detachError=4',
-  V1PodExtendedResourceClaimStatus: 'requestMappings=1 resourceClaimName=2',
-  V1ContainerExtendedResourceRequest: 'containerName=1 resourceName=2 requestName=3',
   V1VolumeAttributesClass: 'metadata=1 driverName=2 parameters=3',
   V1VolumeDevice: 'name=1 devicePath=2',
   V1VolumeError: 'time=1 message=2 errorCode=3',
   V1VolumeMount:
     'name=1 readOnly=2 mountPath=3 subPath=4 mountPropagation=5 subPathExpr=6 recursiveReadOnly=7',
-  V1VolumeMountStatus: 'name=1 mountPath=2 readOnly=3 recursiveReadOnly=4',
+  V1VolumeMountStatus: 'name=1 mountPath=2 readOnly=3 recursiveReadOnly=4 volumeStatus=5',
   V1VolumeNodeAffinity: 'required=1',
   V1VolumeNodeResources: 'count=1',
   V1VolumeProjection:
     'secret=1 downwardAPI=2 configMap=3 serviceAccountToken=4 clusterTrustBundle=5 podCertificate=6',
   V1VolumeResourceRequirements: 'limits=1q requests=2q',
+  V1VolumeStatus: 'image=1',
   V1VsphereVirtualDiskVolumeSource: 'volumePath=1 fsType=2 storagePolicyName=3 storagePolicyID=4',
+  V1WebhookConversion: 'clientConfig=2 conversionReviewVersions=3',
   V1WeightedPodAffinityTerm: 'weight=1 podAffinityTerm=2',
   V1WindowsSecurityContextOptions:
     'gmsaCredentialSpecName=1 gmsaCredentialSpec=2 runAsUserName=3 hostProcess=4',

@@ -47,6 +47,26 @@ describe('a protobuf body', () => {
     });
   });
 
+  test('may hold what only later versions have: the message about a device that is not healthy', () => {
+    const health = join(bytes(1, 'gpu-0'), bytes(2, 'Unhealthy'), bytes(6, 'ECC error'));
+    const status = bytes(8, bytes(14, join(bytes(1, 'claim:gpu'), bytes(2, health))));
+    const pod = bytes(3, status);
+    expect(decodeProtobuf(envelope('v1', 'Pod', pod))).toMatchObject({
+      status: {
+        containerStatuses: [
+          {
+            allocatedResourcesStatus: [
+              {
+                name: 'claim:gpu',
+                resources: [{ resourceID: 'gpu-0', health: 'Unhealthy', message: 'ECC error' }],
+              },
+            ],
+          },
+        ],
+      },
+    });
+  });
+
   test('keeps a zero where Go has a pointer or must write it, and nowhere else', () => {
     const container = join(Buffer.from([0x80, 1, 0]), bytes(15, integer(2, 0)), bytes(6, integer(2, 0)));
     const pod = bytes(2, join(bytes(2, container), integer(4, 0), integer(11, 0)));
