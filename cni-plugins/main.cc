@@ -16,8 +16,8 @@ namespace {
 
 using trellis::cni::Plugin;
 
-constexpr const Plugin* kPlugins[] = {&trellis::cni::kBridge, &trellis::cni::kHostLocal, &trellis::cni::kLoopback, &trellis::cni::kPortmap,
-                                      &trellis::cni::kVxlan};
+constexpr const Plugin* kPlugins[] = {&trellis::cni::kBridge, &trellis::cni::kHostLocal, &trellis::cni::kLoopback,
+                                      &trellis::cni::kPortmap, &trellis::cni::kVxlan};
 
 const Plugin* Find(const char* path) {
   const char* slash = strrchr(path, '/');
@@ -30,7 +30,10 @@ const Plugin* Find(const char* path) {
 }
 
 int Explain(FILE* to, int code) {
-  fputs("trellis-cni: the CNI plugins of Trellis, specification 0.1.0 to 1.1.0. A container runtime runs them; see https://www.cni.dev/docs/spec/.\n", to);
+  fputs(
+      "trellis-cni: the CNI plugins of Trellis, specification 0.1.0 to 1.1.0. A container runtime runs them; see "
+      "https://www.cni.dev/docs/spec/.\n",
+      to);
   fputs("Run through a link named after the plugin, or with its name as the first argument:\n", to);
   for (const Plugin* plugin : kPlugins) fprintf(to, "  %-12s %s\n", plugin->name, plugin->about);
   return code;

@@ -36,7 +36,9 @@ std::vector<IpPrefix> PodAddresses(const Result& result) {
   return addresses;
 }
 
-bool IsDefault(const Route& route, size_t length) { return route.destination.length == 0 && route.destination.address.length == length; }
+bool IsDefault(const Route& route, size_t length) {
+  return route.destination.length == 0 && route.destination.address.length == length;
+}
 
 // Gateways where none was given, and the default route by way of them.
 void CompleteResult(Result& result, const BridgeConfig& config) {
@@ -45,7 +47,8 @@ void CompleteResult(Result& result, const BridgeConfig& config) {
     if (!ip.gateway && config.isGateway) ip.gateway = Next(NetworkOf(ip.address));
     if (!config.isDefaultGateway || !ip.gateway) continue;
     const size_t length = ip.address.address.length;
-    const bool has = std::any_of(result.routes.begin(), result.routes.end(), [&](const Route& route) { return IsDefault(route, length); });
+    const bool has =
+        std::any_of(result.routes.begin(), result.routes.end(), [&](const Route& route) { return IsDefault(route, length); });
     if (has) continue;
     Route route;
     route.destination = {IpAddress::Zero(ip.address.address.family()), 0};
@@ -107,17 +110,22 @@ void CheckContainer(const Request& request) {
       RequireSame("the MAC address of " + interface.name, link->mac ? link->mac->ToString() : "", interface.mac);
   for (const Ip& ip : request.previous->ips) {
     const auto present = AddressesOf(container, *link->index, ip.address.address.family());
-    const bool has = std::any_of(present.begin(), present.end(), [&](const IpPrefix& address) { return address.ToString() == ip.address.ToString(); });
-    if (!has) throw Error(Code::Internal, "Failed to match addr " + ip.address.ToString() + " on interface " + request.env.interfaceName);
+    const bool has = std::any_of(present.begin(), present.end(),
+                                 [&](const IpPrefix& address) { return address.ToString() == ip.address.ToString(); });
+    if (!has)
+      throw Error(Code::Internal, "Failed to match addr " + ip.address.ToString() + " on interface " + request.env.interfaceName);
   }
   for (const Route& route : request.previous->routes) {
     bool found = false;
     const int family = route.destination.address.family();
     container.List(RTM_GETROUTE, {family, *link->index, 0}, [&](const netlink::MessageView& message) {
       const auto present = netlink::Route::Decode(message);
-      found = found || (present.destination->length == route.destination.length && present.destination->address == NetworkOf(route.destination));
+      found = found || (present.destination->length == route.destination.length &&
+                        present.destination->address == NetworkOf(route.destination));
     });
-    if (!found) throw Error(Code::Internal, "Expected Route " + route.destination.ToString() + " not found in " + request.env.interfaceName);
+    if (!found)
+      throw Error(Code::Internal,
+                  "Expected Route " + route.destination.ToString() + " not found in " + request.env.interfaceName);
   }
 }
 
@@ -129,7 +137,8 @@ void CheckHost(const Request& request, const BridgeConfig& config) {
     if (!interface.sandbox.empty() || interface.name == config.bridge) continue;
     const auto port = host.FindLink(interface.name);
     if (!port) throw Error(Code::Internal, "Interface " + interface.name + " Missing");
-    if (!port->master || port->master->index != *bridge->index) throw Error(Code::Internal, interface.name + " is no port of " + config.bridge);
+    if (!port->master || port->master->index != *bridge->index)
+      throw Error(Code::Internal, interface.name + " is no port of " + config.bridge);
   }
 }
 
@@ -221,6 +230,8 @@ void BridgeStatus(const Request& request) {
   if (ipam) ipam.Status();
 }
 
-const Plugin kBridge = {"bridge", "joins a container to a bridge of the host", AddToBridge, RemoveFromBridge, CheckBridge, CollectBridge, BridgeStatus};
+const Plugin kBridge = {
+    "bridge",    "joins a container to a bridge of the host", AddToBridge, RemoveFromBridge, CheckBridge, CollectBridge,
+    BridgeStatus};
 
 }  // namespace trellis::cni

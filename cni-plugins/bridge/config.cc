@@ -9,11 +9,14 @@ namespace {
 
 constexpr int64_t kMaxVlan = 4094;
 
-[[noreturn]] void Fail(const std::string& what, const std::string& details = {}) { throw Error(Code::InvalidConfiguration, what, details); }
+[[noreturn]] void Fail(const std::string& what, const std::string& details = {}) {
+  throw Error(Code::InvalidConfiguration, what, details);
+}
 
 uint16_t VlanId(const json::Value& object, const char* name, int64_t least) {
   const int64_t id = Integer(object, name).value_or(0);
-  if (id < least || id > kMaxVlan) Fail("invalid VLAN ID " + std::to_string(id), std::string(name) + " must be between " + std::to_string(least) + " and 4094");
+  if (id < least || id > kMaxVlan)
+    Fail("invalid VLAN ID " + std::to_string(id), std::string(name) + " must be between " + std::to_string(least) + " and 4094");
   return static_cast<uint16_t>(id);
 }
 
@@ -38,7 +41,8 @@ std::optional<HardwareAddress> RequestedMac(const Request& request) {
   if (const auto found = request.env.arguments.find("MAC"); found != request.env.arguments.end()) text = found->second;
   if (const json::Value* args = Object(request.config, "args"))
     if (const json::Value* cni = Object(*args, "cni"); cni != nullptr && !String(*cni, "mac").empty()) text = String(*cni, "mac");
-  if (const json::Value* runtime = Object(request.config, "runtimeConfig"); runtime != nullptr && !String(*runtime, "mac").empty())
+  if (const json::Value* runtime = Object(request.config, "runtimeConfig");
+      runtime != nullptr && !String(*runtime, "mac").empty())
     text = String(*runtime, "mac");
   if (text.empty()) return std::nullopt;
   const auto mac = HardwareAddress::Parse(text);

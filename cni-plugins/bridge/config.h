@@ -20,7 +20,8 @@ struct VlanRange {
 struct BridgeConfig {
   std::string bridge;
   bool isGateway = false, isDefaultGateway = false, forceAddress = false, ipMasq = false, hairpin = false, promisc = false;
-  bool macSpoofCheck = false, ipSpoofCheck = false, portIsolation = false, containerInterface = true, duplicateAddressDetection = false;
+  bool macSpoofCheck = false, ipSpoofCheck = false, portIsolation = false, containerInterface = true,
+       duplicateAddressDetection = false;
   std::optional<MasqueradeBackend> backend;
   std::optional<uint32_t> mtu;
   uint16_t vlan = 0;

@@ -22,7 +22,8 @@ std::string ChainOf(const IpPrefix& subnet) { return ChainName("TRELLIS-TO-", su
 
 std::string PodRule(const MasqueradeOwner& owner, const IpPrefix& address) {
   const std::string host = address.address.ToString() + (address.address.length == 4 ? "/32" : "/128");
-  return std::string("-A ") + kPods + " -s " + host + " -m comment --comment \"" + owner.Comment() + "\" -j " + ChainOf({NetworkOf(address), address.length});
+  return std::string("-A ") + kPods + " -s " + host + " -m comment --comment \"" + owner.Comment() + "\" -j " +
+         ChainOf({NetworkOf(address), address.length});
 }
 
 bool IsPodRule(const std::string& line) { return line.rfind(std::string("-A ") + kPods + " ", 0) == 0; }

@@ -54,7 +54,8 @@ RouteRequest AddAddress(const std::string& dev, const IpPrefix& address, bool du
   request.dev = netlink::LinkRef{dev, 0};
   request.address = address;
   if (const auto broadcast = BroadcastOf(address)) request.broadcast = *broadcast;
-  if (address.address.length == 16 && !duplicateAddressDetection) request.flags = netlink::WordFlags<netlink::kAddressFlags>{IFA_F_NODAD};
+  if (address.address.length == 16 && !duplicateAddressDetection)
+    request.flags = netlink::WordFlags<netlink::kAddressFlags>{IFA_F_NODAD};
   return {Verb::Add, request};
 }
 
@@ -72,7 +73,8 @@ RouteRequest AddRoute(const std::string& dev, const Route& route, const std::opt
   request.dev = netlink::LinkRef{dev, 0};
   request.gateway = gateway;
   if (route.mtu) request.metrics.emplace().mtu = static_cast<uint32_t>(*route.mtu);
-  if (route.advmss) (request.metrics ? *request.metrics : request.metrics.emplace()).advmss = static_cast<uint32_t>(*route.advmss);
+  if (route.advmss)
+    (request.metrics ? *request.metrics : request.metrics.emplace()).advmss = static_cast<uint32_t>(*route.advmss);
   if (route.priority) request.metric = static_cast<uint32_t>(*route.priority);
   if (route.table) request.table = static_cast<uint32_t>(*route.table);
   if (route.scope) request.scope = static_cast<uint8_t>(*route.scope);
@@ -97,7 +99,9 @@ Link EnsureBridge(netlink::RouteClient& host, const BridgeConfig& config) {
     if (!config.duplicateAddressDetection) SetSysctl(NetNs(), "net/ipv6/conf/" + config.bridge + "/accept_dad", "0");
     link = host.FindLink(config.bridge);
   }
-  if (!link || link->type != "bridge") throw Error(Code::InvalidConfiguration, "\"" + config.bridge + "\" already exists but is not a bridge", "name another \"bridge\"");
+  if (!link || link->type != "bridge")
+    throw Error(Code::InvalidConfiguration, "\"" + config.bridge + "\" already exists but is not a bridge",
+                "name another \"bridge\"");
   IgnoreRouters(config.bridge);
   const bool promisc = config.promisc && !link->promisc.value_or(false);
   const bool vlans = config.UsesVlans() && !(link->bridge && link->bridge->vlanFiltering.value_or(false));
@@ -168,7 +172,8 @@ void ConfigureContainer(const BridgeConfig& config, const std::string& interface
 
 std::vector<IpPrefix> AddressesOf(netlink::RouteClient& client, uint32_t index, int family) {
   std::vector<IpPrefix> addresses;
-  client.List(RTM_GETADDR, {family, index, 0}, [&](const netlink::MessageView& message) { addresses.push_back(*netlink::Address::Decode(message).address); });
+  client.List(RTM_GETADDR, {family, index, 0},
+              [&](const netlink::MessageView& message) { addresses.push_back(*netlink::Address::Decode(message).address); });
   return addresses;
 }
 
@@ -178,10 +183,12 @@ void EnsureGateway(netlink::RouteClient& host, const netlink::Link& bridge, cons
   for (const IpPrefix& present : AddressesOf(host, *bridge.index, family)) {
     if (present.ToString() == address.ToString()) return;
     // A bridge may carry several IPv6 networks, but one IPv4 address.
-    const bool overlaps = NetworkOf({present.address, std::min(present.length, address.length)}) == NetworkOf({network, std::min(present.length, address.length)});
+    const bool overlaps = NetworkOf({present.address, std::min(present.length, address.length)}) ==
+                          NetworkOf({network, std::min(present.length, address.length)});
     if (family == AF_INET6 && !overlaps) continue;
     if (!force)
-      throw Error(Code::InvalidConfiguration, "\"" + *bridge.name + "\" already has an IP address different from " + address.ToString(),
+      throw Error(Code::InvalidConfiguration,
+                  "\"" + *bridge.name + "\" already has an IP address different from " + address.ToString(),
                   "it has " + present.ToString() + "; set forceAddress to replace it");
     netlink::Address old;
     old.dev = netlink::LinkRef{{}, *bridge.index};

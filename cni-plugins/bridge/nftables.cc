@@ -54,7 +54,10 @@ class Requests {
  public:
   explicit Requests(const Family& family) : family_(family) { to_.BeginArray(); }
 
-  void Table() { Begin("add", "table", "name", kTable); End(); }
+  void Table() {
+    Begin("add", "table", "name", kTable);
+    End();
+  }
   void Chain(const std::string& name, bool isBase) {
     Begin("add", "chain", "name", name);
     if (isBase) {
@@ -132,14 +135,16 @@ class Requests {
 };
 
 std::string Load(int offset, int length) {
-  return R"({"payload":{"base":"network","offset":)" + std::to_string(offset) + R"(,"length":)" + std::to_string(length) + R"(,"dreg":1}})";
+  return R"({"payload":{"base":"network","offset":)" + std::to_string(offset) + R"(,"length":)" + std::to_string(length) +
+         R"(,"dreg":1}})";
 }
 
 std::string MatchDestination(const Family& family, const IpPrefix& prefix, const char* op) {
   const std::string length = std::to_string(family.length);
   const std::string zero(static_cast<size_t>(family.length) * 2, '0');
-  return Load(family.destination, family.length) + R"(,{"bitwise":{"sreg":1,"dreg":1,"length":)" + length + R"(,"mask":")" + MaskOf(prefix) +
-         R"(","xor":")" + zero + R"("}},{"cmp":{"sreg":1,"op":")" + op + R"(","value":")" + ToHex(NetworkOf(prefix).bytes()) + R"("}})";
+  return Load(family.destination, family.length) + R"(,{"bitwise":{"sreg":1,"dreg":1,"length":)" + length + R"(,"mask":")" +
+         MaskOf(prefix) + R"(","xor":")" + zero + R"("}},{"cmp":{"sreg":1,"op":")" + op + R"(","value":")" +
+         ToHex(NetworkOf(prefix).bytes()) + R"("}})";
 }
 
 constexpr const char* kFailure = "failed to set up masquerading";
@@ -166,8 +171,9 @@ enum class Chains { Whole, Absent, Damaged };
 
 size_t CountRules(const Family& family, const std::string& chain) {
   size_t count = 0;
-  QueryNft(std::string(R"({"kind":"rule","family":")") + family.name + R"(","table":")" + kTable + R"(","chain":")" + chain + R"("})",
-           [&](const json::Value&) { ++count; });
+  QueryNft(
+      std::string(R"({"kind":"rule","family":")") + family.name + R"(","table":")" + kTable + R"(","chain":")" + chain + R"("})",
+      [&](const json::Value&) { ++count; });
   return count;
 }
 
@@ -256,7 +262,8 @@ void Check(const std::vector<IpPrefix>& addresses) {
     const bool whole = Inspect(family, ChainOf({NetworkOf(address), address.length})) == Chains::Whole;
     if (!whole || std::find(keys.begin(), keys.end(), address.address) == keys.end())
       throw Error(Code::Internal, "masquerading of " + address.address.ToString() + " is gone",
-                  std::string("table ") + family.name + " " + kTable + " was changed by somebody else; the next ADD puts its chains back");
+                  std::string("table ") + family.name + " " + kTable +
+                      " was changed by somebody else; the next ADD puts its chains back");
   }
 }
 

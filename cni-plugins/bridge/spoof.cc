@@ -3,7 +3,8 @@
 //   set senders { type ifname . ether_addr; elements = { vethab . 02:.. comment "…" } }
 //   set guarded { type ifname; … }                                 ports whose addresses are checked too
 //   set sources { type ifname . ether_addr . ipv4_addr; … }        and sources6 with ipv6_addr
-//   chain prerouting { type filter hook prerouting priority -300; what may be sent most: iifname . ether saddr . ip saddr @sources accept
+//   chain prerouting { type filter hook prerouting priority -300; what may be sent most: iifname . ether saddr . ip saddr
+//   @sources accept
 //                      and the same of IPv6 without ICMPv6; iifname @ports iifname . ether saddr != @senders drop
 //                      iifname @guarded goto addresses }
 //   chain addresses  { what its own addresses send, say of themselves by ARP or neighbour discovery, or probe for: accept; drop }
@@ -41,8 +42,9 @@ std::string Quote(const std::string& text) {
 }
 
 std::string Element(const char* verb, const Set& set, const std::string& key, const std::string& comment) {
-  return std::string(R"({"do":")") + verb + R"(","kind":"element",)" + kBase + R"(,"set":")" + set.name + R"(",)" + set.type + R"(,"elements":[{"key":)" +
-         Quote(key) + (comment.empty() ? "" : std::string(R"(,"comment":)").append(Quote(comment))) + "}]}";
+  return std::string(R"({"do":")") + verb + R"(","kind":"element",)" + kBase + R"(,"set":")" + set.name + R"(",)" + set.type +
+         R"(,"elements":[{"key":)" + Quote(key) + (comment.empty() ? "" : std::string(R"(,"comment":)").append(Quote(comment))) +
+         "}]}";
 }
 
 std::string Join(const std::vector<std::string>& parts) {
@@ -54,8 +56,8 @@ std::string Join(const std::vector<std::string>& parts) {
 // ---- parts of rules: the interface's name takes register 1, a hardware address register 2, an address the bytes behind it
 
 std::string Payload(const char* base, int offset, int length, int reg) {
-  return std::string(R"({"payload":{"base":")") + base + R"(","offset":)" + std::to_string(offset) + R"(,"length":)" + std::to_string(length) +
-         R"(,"dreg":)" + std::to_string(reg) + "}}";
+  return std::string(R"({"payload":{"base":")") + base + R"(","offset":)" + std::to_string(offset) + R"(,"length":)" +
+         std::to_string(length) + R"(,"dreg":)" + std::to_string(reg) + "}}";
 }
 std::string Equals(const std::string& hex) { return R"({"cmp":{"sreg":1,"op":"eq","value":")" + hex + R"("}})"; }
 std::string Differs(const std::string& hex) { return R"({"cmp":{"sreg":1,"op":"neq","value":")" + hex + R"("}})"; }
@@ -75,19 +77,26 @@ const std::string kDrop = R"({"counter":{}},)" + Verdict("drop");
 // As the frame says itself. The kernel's own idea of a frame looks behind a tag, whose IP no other hook of a bridge sees: behind
 // tag 0 it would reach a neighbour's stack unjudged. So what is tagged is neither IP nor ARP here.
 std::string IsProtocol(const char* hex) { return Payload("link", 12, 2, 1) + "," + Equals(hex); }
-std::string IsIcmp6(const char* type) { return R"({"meta":{"key":"l4proto","dreg":1}},)" + Equals("3a") + "," + Payload("transport", 0, 1, 1) + "," + Equals(type); }
+std::string IsIcmp6(const char* type) {
+  return R"({"meta":{"key":"l4proto","dreg":1}},)" + Equals("3a") + "," + Payload("transport", 0, 1, 1) + "," + Equals(type);
+}
 
-std::string OwnSource() { return Join({IsProtocol("0800"), kPort, kSenderMac, Payload("network", 12, 4, kAddress), Lookup(kSources, true), kAccept}); }
-std::string OwnSource6() { return Join({kPort, kSenderMac, Payload("network", 8, 16, kAddress), Lookup(kSources6, true), kAccept}); }
+std::string OwnSource() {
+  return Join({IsProtocol("0800"), kPort, kSenderMac, Payload("network", 12, 4, kAddress), Lookup(kSources, true), kAccept});
+}
+std::string OwnSource6() {
+  return Join({kPort, kSenderMac, Payload("network", 8, 16, kAddress), Lookup(kSources6, true), kAccept});
+}
 
 // Of neighbour solicitations and advertisements: the address that they are about is the sender's own.
-std::string Target(bool isOwn) { return Join({kPort, kSenderMac, Payload("transport", 8, 16, kAddress), Lookup(kSources6, isOwn)}); }
+std::string Target(bool isOwn) {
+  return Join({kPort, kSenderMac, Payload("transport", 8, 16, kAddress), Lookup(kSources6, isOwn)});
+}
 
 // The source of every packet is checked, so the packets of connections meet as little as can be: one look-up. Whoever is in
 // sources is in ports, senders and guarded too, so that the chain would accept it in the end.
 std::vector<std::string> PortRules() {
-  return {OwnSource(),
-          Join({IsProtocol("86dd"), R"({"meta":{"key":"l4proto","dreg":1}})", Differs("3a"), OwnSource6()}),
+  return {OwnSource(), Join({IsProtocol("86dd"), R"({"meta":{"key":"l4proto","dreg":1}})", Differs("3a"), OwnSource6()}),
           Join({kPort, Lookup(kPorts, true), kPort, kSenderMac, Lookup(kSenders, false), Verdict("drop")}),
           Join({kPort, Lookup(kGuarded, true), Verdict("goto addresses")})};
 }
@@ -124,7 +133,8 @@ void AppendRules(std::vector<std::string>& requests, const char* chain, const st
 
 std::vector<std::string> Table() {
   std::vector<std::string> requests = {R"({"do":"add","kind":"table","family":"bridge","name":"trellis_cni"})"};
-  for (const Set& set : kSets) requests.push_back(R"({"do":"add","kind":"set",)" + kBase + R"(,"name":")" + set.name + R"(",)" + set.type + "}");
+  for (const Set& set : kSets)
+    requests.push_back(R"({"do":"add","kind":"set",)" + kBase + R"(,"name":")" + set.name + R"(",)" + set.type + "}");
   requests.push_back(R"({"do":"add",)" + ChainOf("addresses") + "}");
   requests.push_back(R"({"do":"add",)" + ChainOf("prerouting") + R"(,"type":"filter","hook":"prerouting","priority":-300})");
   for (const char* chain : {"prerouting", "addresses"}) requests.push_back(R"({"do":"flush",)" + ChainOf(chain) + "}");
@@ -155,7 +165,8 @@ IpAddress LinkLocal(const HardwareAddress& mac) {
 void RemoveAllWhere(const std::function<bool(std::string_view)>& wanted) {
   std::vector<std::string> requests;
   for (const Set& set : kSets)
-    for (const std::string& key : FindElements(kBase + R"(,"set":")" + set.name + R"(")", wanted)) requests.push_back(Element("destroy", set, key, {}));
+    for (const std::string& key : FindElements(kBase + R"(,"set":")" + set.name + R"(")", wanted))
+      requests.push_back(Element("destroy", set, key, {}));
   if (requests.empty()) return;
   DeleteNft("[" + Join(requests) + "]", kFailure);
   DropIfEmpty(R"("family":"bridge","name":"trellis_cni")", {kBase + R"(,"set":"senders")"});
@@ -171,7 +182,8 @@ void AddSpoofCheck(const MasqueradeOwner& owner, const GuardedPort& port) {
     elements.push_back(Element("add", kGuarded, port.name, comment));
     elements.push_back(Element("add", kSources6, sender + " . " + LinkLocal(port.mac).ToString(), comment));
     for (const IpPrefix& address : *port.addresses)
-      elements.push_back(Element("add", address.address.length == 4 ? kSources : kSources6, sender + " . " + address.address.ToString(), comment));
+      elements.push_back(Element("add", address.address.length == 4 ? kSources : kSources6,
+                                 sender + " . " + address.address.ToString(), comment));
   }
   const bool isWhole = HasRules("prerouting", PortRules().size()) && HasRules("addresses", AddressRules().size());
   if (isWhole && TryNft("[" + Join(elements) + "]").empty()) return;

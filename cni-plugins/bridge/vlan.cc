@@ -9,7 +9,9 @@ namespace trellis::cni {
 
 namespace {
 
-void PutVlan(netlink::Batch& batch, uint16_t flags, uint16_t id) { batch.PutValue(IFLA_BRIDGE_VLAN_INFO, bridge_vlan_info{flags, id}); }
+void PutVlan(netlink::Batch& batch, uint16_t flags, uint16_t id) {
+  batch.PutValue(IFLA_BRIDGE_VLAN_INFO, bridge_vlan_info{flags, id});
+}
 
 }  // namespace
 
@@ -34,8 +36,9 @@ void SetPortVlans(netlink::RouteClient& host, const std::string& port, const Bri
   batch.End();
   const auto failures = host.socket().Exchange(batch);
   if (failures.empty()) return;
-  throw Error(Code::InvalidConfiguration, "failed to setup vlan on interface " + port,
-              failures[0].text.empty() ? "the kernel's bridge must filter by VLAN (CONFIG_BRIDGE_VLAN_FILTERING)" : failures[0].text);
+  throw Error(
+      Code::InvalidConfiguration, "failed to setup vlan on interface " + port,
+      failures[0].text.empty() ? "the kernel's bridge must filter by VLAN (CONFIG_BRIDGE_VLAN_FILTERING)" : failures[0].text);
 }
 
 }  // namespace trellis::cni

@@ -65,7 +65,8 @@ std::map<std::string, std::string> ParseArguments(const std::string& text) {
     const std::string pair = text.substr(at, end - at);
     const size_t equals = pair.find('=');
     if (equals == std::string::npos)
-      throw Error(Code::InvalidEnvironment, "CNI_ARGS: invalid pair \"" + pair + "\"", "CNI_ARGS is a list of KEY=VALUE, separated by semicolons");
+      throw Error(Code::InvalidEnvironment, "CNI_ARGS: invalid pair \"" + pair + "\"",
+                  "CNI_ARGS is a list of KEY=VALUE, separated by semicolons");
     arguments[pair.substr(0, equals)] = pair.substr(equals + 1);
     at = end + 1;
   }
@@ -73,11 +74,15 @@ std::map<std::string, std::string> ParseArguments(const std::string& text) {
 }
 
 Environment Environment::Read() {
-  Environment env{ReadCommand(), Variable("CNI_CONTAINERID"), Variable("CNI_NETNS"), Variable("CNI_IFNAME"), Variable("CNI_PATH"), {}, false};
+  Environment env{
+      ReadCommand(), Variable("CNI_CONTAINERID"), Variable("CNI_NETNS"), Variable("CNI_IFNAME"), Variable("CNI_PATH"), {}, false};
   switch (env.command) {
     case Command::Add:
     case Command::Check:
-      Require({{"CNI_CONTAINERID", &env.containerId}, {"CNI_NETNS", &env.netns}, {"CNI_IFNAME", &env.interfaceName}, {"CNI_PATH", &env.path}});
+      Require({{"CNI_CONTAINERID", &env.containerId},
+               {"CNI_NETNS", &env.netns},
+               {"CNI_IFNAME", &env.interfaceName},
+               {"CNI_PATH", &env.path}});
       break;
     case Command::Del:
       Require({{"CNI_CONTAINERID", &env.containerId}, {"CNI_IFNAME", &env.interfaceName}, {"CNI_PATH", &env.path}});
@@ -93,7 +98,8 @@ Environment Environment::Read() {
   if (!env.interfaceName.empty()) CheckInterfaceName(env.interfaceName);
   env.arguments = ParseArguments(Variable("CNI_ARGS"));
   const std::string override = Variable("CNI_NETNS_OVERRIDE");
-  env.netnsOverride = override == "1" || override == "true" || override == "TRUE" || override == "True" || override == "t" || override == "T";
+  env.netnsOverride =
+      override == "1" || override == "true" || override == "TRUE" || override == "True" || override == "t" || override == "T";
   return env;
 }
 

@@ -15,7 +15,7 @@ struct Environment {
   std::string interfaceName;
   std::string path;
   std::map<std::string, std::string> arguments;  // of CNI_ARGS
-  bool netnsOverride = false;                     // the container's namespace may be the one we run in
+  bool netnsOverride = false;                    // the container's namespace may be the one we run in
 
   // Reads and checks the process's environment.
   static Environment Read();

@@ -36,7 +36,8 @@ std::string FindProgram(const std::string& type, const std::string& path, const 
   } catch (const json::ParseError&) {
     // not JSON: told below
   }
-  throw Error(Code::Internal, kind + " plugin " + type + " failed with status " + std::to_string(result.status), result.output + result.error);
+  throw Error(Code::Internal, kind + " plugin " + type + " failed with status " + std::to_string(result.status),
+              result.output + result.error);
 }
 
 }  // namespace

@@ -24,7 +24,8 @@ using Clock = std::chrono::steady_clock;
 int held = -1;
 
 [[noreturn]] void FailToLock(const std::string& path, int error) {
-  throw Error(Code::IoFailure, "cannot lock " + path + ": " + strerror(error), "its directory must be root's, and the file a regular one");
+  throw Error(Code::IoFailure, "cannot lock " + path + ": " + strerror(error),
+              "its directory must be root's, and the file a regular one");
 }
 
 // A signal ends flock's wait when the patience is over, and again and again, as one may come just before the wait.
@@ -78,8 +79,10 @@ bool MakePrivate(const std::string& directory) {
 
 // Whether the path still leads to the file that was locked: whoever held it before may have removed it.
 bool IsThere(const std::string& path, int fd) {
-  struct stat locked {}, found {};
-  return fstat(fd, &locked) == 0 && lstat(path.c_str(), &found) == 0 && found.st_ino == locked.st_ino && found.st_dev == locked.st_dev;
+  struct stat locked {
+  }, found{};
+  return fstat(fd, &locked) == 0 && lstat(path.c_str(), &found) == 0 && found.st_ino == locked.st_ino &&
+         found.st_dev == locked.st_dev;
 }
 
 std::string OwnNamespace() {
@@ -99,7 +102,8 @@ Fd LockOpened(Fd fd, const std::string& path, const std::string& what, std::chro
   if ((info.st_mode & 077) != 0 && fchmod(fd.get(), 0600) != 0) FailToLock(path, errno);
   if (Lock(fd.get(), patience)) return fd;
   if (errno != EINTR) FailToLock(path, errno);
-  throw Error(Code::TryAgainLater, "the lock of " + what + " is held by another process", path + " was waited for " + std::to_string(patience.count()) + " ms");
+  throw Error(Code::TryAgainLater, "the lock of " + what + " is held by another process",
+              path + " was waited for " + std::to_string(patience.count()) + " ms");
 }
 
 }  // namespace

@@ -51,7 +51,9 @@ void DropIfEmpty(const std::string& table, const std::vector<std::string>& sets)
     bool empty = true;
     for (const std::string& set : sets) FindElements(set, [&](std::string_view) { return empty = false; });
     if (!empty) return;
-    if (TryNft(R"([{"do":"destroy","kind":"table",)" + table + R"(},{"do":"check","kind":"generation","generation":)" + std::to_string(generation) + "}]").empty())
+    if (TryNft(R"([{"do":"destroy","kind":"table",)" + table + R"(},{"do":"check","kind":"generation","generation":)" +
+               std::to_string(generation) + "}]")
+            .empty())
       return;
   }
 }

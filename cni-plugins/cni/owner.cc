@@ -41,7 +41,9 @@ std::string NetworkPart(const std::string& network) { return Shorten(network, kM
 
 }  // namespace
 
-std::string Owner::Comment() const { return Shorten(NetworkPart(network) + containerId + " " + Plain(interfaceName), kMaxComment); }
+std::string Owner::Comment() const {
+  return Shorten(NetworkPart(network) + containerId + " " + Plain(interfaceName), kMaxComment);
+}
 
 Owner OwnerOf(const Request& request) { return {request.network, request.env.containerId, request.env.interfaceName}; }
 

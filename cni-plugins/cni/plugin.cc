@@ -53,7 +53,8 @@ bool IsNetworkName(const std::string& name) {
 
 // Two paths of one namespace have the same inode of the same device.
 bool IsOwnNamespace(const std::string& path) {
-  struct stat theirs {}, ours {};
+  struct stat theirs {
+  }, ours{};
   if (stat(path.c_str(), &theirs) != 0 || stat("/proc/self/ns/net", &ours) != 0) return false;
   return theirs.st_ino == ours.st_ino && theirs.st_dev == ours.st_dev;
 }
@@ -116,7 +117,8 @@ std::string Do(const Plugin& plugin, const Request& request) {
       return call(plugin.del);
     case Command::Check:
       RequireVersion(request.version, Version::V0_4_0, "CHECK");
-      if (!request.previous) throw Error(Code::InvalidConfiguration, "Required prevResult missing", "CHECK needs the result of the ADD");
+      if (!request.previous)
+        throw Error(Code::InvalidConfiguration, "Required prevResult missing", "CHECK needs the result of the ADD");
       return call(plugin.check);
     case Command::Gc:
       RequireVersion(request.version, Version::V1_1_0, "GC");
@@ -151,7 +153,8 @@ std::string RunCommand(const Plugin& plugin, std::string& version) {
 
 Request Request::Read(const Environment& env, const json::Value& config, std::string_view source) {
   Request request{env, config, source, ParseVersion(String(config, "cniVersion")), String(config, "name"), std::nullopt};
-  if (request.network.empty()) throw Error(Code::InvalidConfiguration, "missing network name", "give the configuration a \"name\"");
+  if (request.network.empty())
+    throw Error(Code::InvalidConfiguration, "missing network name", "give the configuration a \"name\"");
   if (!IsNetworkName(request.network))
     throw Error(Code::InvalidConfiguration, "invalid characters found in network name", request.network);
   if (const json::Value* previous = Object(config, "prevResult")) request.previous = Result::Parse(*previous);

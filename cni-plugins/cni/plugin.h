@@ -14,7 +14,7 @@ namespace trellis::cni {
 struct Request {
   const Environment& env;
   const json::Value& config;
-  std::string_view source;         // the configuration's text, for plugins that pass it on
+  std::string_view source;  // the configuration's text, for plugins that pass it on
   Version version;
   std::string network;             // the configuration's name
   std::optional<Result> previous;  // prevResult

@@ -71,7 +71,9 @@ void WriteOld(json::Writer& to, const Result& result, Version version) {
       break;
     }
   }
-  if (!some) throw Error(Code::IncompatibleVersion, "cannot convert: no valid IP addresses", "results of version " + std::string(ToString(version)) + " must hold one");
+  if (!some)
+    throw Error(Code::IncompatibleVersion, "cannot convert: no valid IP addresses",
+                "results of version " + std::string(ToString(version)) + " must hold one");
 }
 
 void WriteInterface(json::Writer& to, const Interface& interface, Version version) {
@@ -98,7 +100,8 @@ void WriteIp(json::Writer& to, const Ip& ip, Version version) {
 }
 
 template <class T>
-void WriteList(json::Writer& to, const char* name, const std::vector<T>& list, Version version, void (*write)(json::Writer&, const T&, Version)) {
+void WriteList(json::Writer& to, const char* name, const std::vector<T>& list, Version version,
+               void (*write)(json::Writer&, const T&, Version)) {
   if (list.empty()) return;
   to.Key(name);
   to.BeginArray();
@@ -119,7 +122,8 @@ void ParseOld(const json::Value& from, Result& to) {
 }
 
 Interface ParseInterface(const json::Value& from) {
-  return {String(from, "name"), String(from, "mac"), String(from, "sandbox"), Integer(from, "mtu"), String(from, "socketPath"), String(from, "pciID")};
+  return {String(from, "name"), String(from, "mac"),        String(from, "sandbox"),
+          Integer(from, "mtu"), String(from, "socketPath"), String(from, "pciID")};
 }
 
 }  // namespace

@@ -44,7 +44,8 @@ void CheckSets(const std::vector<RangeSet>& sets, Version version) {
       if (sets[i].Overlaps(sets[j]))
         throw Error(Code::InvalidConfiguration, "range set " + std::to_string(i) + " overlaps with " + std::to_string(j));
       if (version < Version::V0_3_0 && sets[i].family() == sets[j].family())
-        throw Error(Code::InvalidConfiguration, "CNI version " + std::string(ToString(version)) + " does not support more than 1 address per family");
+        throw Error(Code::InvalidConfiguration,
+                    "CNI version " + std::string(ToString(version)) + " does not support more than 1 address per family");
     }
 }
 

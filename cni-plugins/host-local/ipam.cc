@@ -32,7 +32,8 @@ std::vector<IpAddress> Hints(const Request& request) {
 
 // Takes the requested address that lies in the set out of the list.
 std::optional<IpAddress> TakeRequested(const RangeSet& set, std::vector<IpAddress>& requested) {
-  const auto found = std::find_if(requested.begin(), requested.end(), [&](const IpAddress& address) { return set.Find(address) != nullptr; });
+  const auto found =
+      std::find_if(requested.begin(), requested.end(), [&](const IpAddress& address) { return set.Find(address) != nullptr; });
   if (found == requested.end()) return std::nullopt;
   const IpAddress address = *found;
   requested.erase(found);
@@ -44,7 +45,8 @@ Ip ReserveRequested(Store& store, const RangeSet& set, const IpAddress& address,
   if (address == range.gateway)
     throw Error(Code::InvalidConfiguration, "requested ip " + address.ToString() + " is subnet's gateway");
   if (!store.Reserve(address, holder))
-    throw Error(Code::TryAgainLater, "requested IP address " + address.ToString() + " is not available in range set " + set.ToString());
+    throw Error(Code::TryAgainLater,
+                "requested IP address " + address.ToString() + " is not available in range set " + set.ToString());
   return {std::nullopt, {address, range.subnet.length}, range.gateway};
 }
 
@@ -62,7 +64,8 @@ Ip ReserveNext(Store& store, const RangeSet& set, size_t index, const Holder& ho
 
 std::vector<Holder> ValidHolders(const json::Value& config) {
   std::vector<Holder> valid;
-  for (const json::Value* item : List(config, "cni.dev/valid-attachments")) valid.push_back({String(*item, "containerID"), String(*item, "ifname")});
+  for (const json::Value* item : List(config, "cni.dev/valid-attachments"))
+    valid.push_back({String(*item, "containerID"), String(*item, "ifname")});
   return valid;
 }
 
@@ -85,19 +88,22 @@ Result AllocateAddresses(const Request& request) {
   for (const IpAddress& held : store.Find(holder))
     for (const RangeSet& set : config.sets)
       if (set.Find(held) != nullptr)
-        throw Error(Code::InvalidConfiguration, held.ToString() + " has been allocated to " + holder.containerId + ", duplicate allocation is not allowed");
+        throw Error(Code::InvalidConfiguration,
+                    held.ToString() + " has been allocated to " + holder.containerId + ", duplicate allocation is not allowed");
 
   Guard release([&] {
     for (const Ip& ip : result.ips) store.Release(ip.address.address);
   });
   for (size_t i = 0; i < config.sets.size(); ++i) {
     const auto wanted = TakeRequested(config.sets[i], config.requested);
-    result.ips.push_back(wanted ? ReserveRequested(store, config.sets[i], *wanted, holder) : ReserveNext(store, config.sets[i], i, holder));
+    result.ips.push_back(wanted ? ReserveRequested(store, config.sets[i], *wanted, holder)
+                                : ReserveNext(store, config.sets[i], i, holder));
     FaultPoint("reserve");
     store.SetLast(i, result.ips.back().address.address);
   }
   if (!config.requested.empty())
-    throw Error(Code::InvalidConfiguration, "failed to allocate all requested IPs: " + config.requested[0].ToString(), "it lies in none of the configured ranges");
+    throw Error(Code::InvalidConfiguration, "failed to allocate all requested IPs: " + config.requested[0].ToString(),
+                "it lies in none of the configured ranges");
   release.Dismiss();
   return result;
 }
@@ -130,7 +136,9 @@ void RequireAddresses(const Request& request) {
   }
 }
 
-const Plugin kHostLocal = {"host-local",    "hands out addresses of configured ranges", AllocateAddresses, ReleaseAddresses, CheckAddresses,
-                           CollectAddresses, RequireAddresses};
+const Plugin kHostLocal = {"host-local",      "hands out addresses of configured ranges",
+                           AllocateAddresses, ReleaseAddresses,
+                           CheckAddresses,    CollectAddresses,
+                           RequireAddresses};
 
 }  // namespace trellis::cni

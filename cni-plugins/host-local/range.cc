@@ -27,12 +27,14 @@ IpAddress Next(IpAddress address) {
 }
 
 bool Less(const IpAddress& a, const IpAddress& b) {
-  return std::lexicographical_compare(a.octets.begin(), a.octets.begin() + a.length, b.octets.begin(), b.octets.begin() + b.length);
+  return std::lexicographical_compare(a.octets.begin(), a.octets.begin() + a.length, b.octets.begin(),
+                                      b.octets.begin() + b.length);
 }
 
 IpAddress NetworkOf(const IpPrefix& prefix) {
   IpAddress network = prefix.address;
-  for (size_t bit = prefix.length; bit < network.length * 8u; ++bit) network.octets[bit / 8] &= static_cast<uint8_t>(~(0x80 >> (bit % 8)));
+  for (size_t bit = prefix.length; bit < network.length * 8u; ++bit)
+    network.octets[bit / 8] &= static_cast<uint8_t>(~(0x80 >> (bit % 8)));
   return network;
 }
 
@@ -45,7 +47,8 @@ Range Range::Parse(const json::Value& from) {
   if (subnet->length + 2 > subnet->address.length * 8) Refuse("Network " + text + " too small to allocate from");
   const IpAddress network = NetworkOf(*subnet);
   if (!(network == subnet->address))
-    Refuse("Network has host bits set. For a subnet mask of length " + std::to_string(subnet->length) + " the network address is " + network.ToString());
+    Refuse("Network has host bits set. For a subnet mask of length " + std::to_string(subnet->length) +
+           " the network address is " + network.ToString());
   range.gateway = Address(from, "gateway").value_or(Next(network));
   range.start = Address(from, "rangeStart").value_or(Next(network));
   range.end = Address(from, "rangeEnd").value_or(LastOf(*subnet));
@@ -53,7 +56,8 @@ Range Range::Parse(const json::Value& from) {
     const bool inside = address->length == network.length && NetworkOf({*address, subnet->length}) == network;
     if (!inside) Refuse(std::string(name) + " " + address->ToString() + " not in network " + text);
   }
-  if (Less(range.end, range.start)) Refuse("rangeStart " + range.start.ToString() + " is behind rangeEnd " + range.end.ToString());
+  if (Less(range.end, range.start))
+    Refuse("rangeStart " + range.start.ToString() + " is behind rangeEnd " + range.end.ToString());
   return range;
 }
 

@@ -30,9 +30,7 @@ constexpr size_t kMaxFile = 256 * 1024;  // the longest name of a container that
 std::string TextOf(const Holder& holder) { return holder.containerId + kBreak + holder.interfaceName; }
 
 // The whole of a small file; empty if it cannot be read.
-std::string ReadFile(const std::string& path) {
-  return ReadRegular(path, kMaxFile, Links::Refuse).value_or(std::string());
-}
+std::string ReadFile(const std::string& path) { return ReadRegular(path, kMaxFile, Links::Refuse).value_or(std::string()); }
 
 std::string Trim(std::string text) {
   while (!text.empty() && (text.back() == '\n' || text.back() == '\r' || text.back() == ' ')) text.pop_back();
@@ -56,7 +54,9 @@ Store::Store(const std::string& dataDir, const std::string& network) : directory
   ForgetFormerBoot();
 }
 
-bool Store::Exists(const std::string& dataDir, const std::string& network) { return access((dataDir + "/" + network).c_str(), F_OK) == 0 || errno != ENOENT; }
+bool Store::Exists(const std::string& dataDir, const std::string& network) {
+  return access((dataDir + "/" + network).c_str(), F_OK) == 0 || errno != ENOENT;
+}
 
 bool Store::Reserve(const IpAddress& address, const Holder& holder) {
   const std::string name = address.ToString();
@@ -117,7 +117,8 @@ int Store::Write(const std::string& name, const std::string& text, bool exclusiv
   if (!fd) return errno;
   const ssize_t written = write(fd.get(), text.data(), text.size());
   int error = written == static_cast<ssize_t>(text.size()) ? 0 : written < 0 ? errno : ENOSPC;
-  if (error == 0 && renameat2(AT_FDCWD, aside.c_str(), AT_FDCWD, path.c_str(), exclusive ? RENAME_NOREPLACE : 0) != 0) error = errno;
+  if (error == 0 && renameat2(AT_FDCWD, aside.c_str(), AT_FDCWD, path.c_str(), exclusive ? RENAME_NOREPLACE : 0) != 0)
+    error = errno;
   // File systems without the flag, such as NFS: the same in two steps.
   if (error == EINVAL && exclusive) error = link(aside.c_str(), path.c_str()) == 0 ? 0 : errno;
   unlink(aside.c_str());

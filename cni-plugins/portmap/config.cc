@@ -13,19 +13,23 @@ namespace {
 constexpr int64_t kMaxPort = 65535;
 constexpr size_t kMaxChainName = 28;
 
-[[noreturn]] void Fail(const std::string& message, const std::string& details = {}) { throw Error(Code::InvalidConfiguration, message, details); }
+[[noreturn]] void Fail(const std::string& message, const std::string& details = {}) {
+  throw Error(Code::InvalidConfiguration, message, details);
+}
 
 // Line ends would begin a new command of iptables-restore.
 std::vector<std::string> ParseConditions(const json::Value& from, const char* name) {
   auto words = Strings(from, name);
   for (const std::string& word : words)
-    if (word.find_first_of("\r\n") != std::string::npos || word.find('\0') != std::string::npos) Fail(std::string(name) + " holds a line end");
+    if (word.find_first_of("\r\n") != std::string::npos || word.find('\0') != std::string::npos)
+      Fail(std::string(name) + " holds a line end");
   return words;
 }
 
 uint16_t Port(const json::Value& from, const char* name, int64_t least) {
   const int64_t port = Integer(from, name).value_or(0);
-  if (port < least || port > kMaxPort) Fail(std::string(name) + " is " + std::to_string(port) + ", not a port from " + std::to_string(least) + " to 65535");
+  if (port < least || port > kMaxPort)
+    Fail(std::string(name) + " is " + std::to_string(port) + ", not a port from " + std::to_string(least) + " to 65535");
   return static_cast<uint16_t>(port);
 }
 
@@ -95,7 +99,8 @@ Config Config::Parse(const Request& request) {
   if (chain.size() > kMaxChainName || spaced) Fail("externalSetMarkChain \"" + chain + "\" is no name of a chain");
   const bool words = !config.conditionsV4.empty() || !config.conditionsV6.empty() || !chain.empty();
   if (words && config.backend == Backend::Nftables)
-    Fail("backend nftables cannot have conditionsV4, conditionsV6 or externalSetMarkChain", "they are of iptables; leave backend out, or say iptables");
+    Fail("backend nftables cannot have conditionsV4, conditionsV6 or externalSetMarkChain",
+         "they are of iptables; leave backend out, or say iptables");
   return config;
 }
 

@@ -46,11 +46,13 @@ std::vector<std::string> LocalAddresses(int family) {
 
 std::string FiltersOf(const Publication& publication) {
   const bool v6 = publication.IsV6();
-  const auto destinations = publication.hostIp ? std::vector{publication.hostIp->ToString()} : LocalAddresses(v6 ? AF_INET6 : AF_INET);
+  const auto destinations =
+      publication.hostIp ? std::vector{publication.hostIp->ToString()} : LocalAddresses(v6 ? AF_INET6 : AF_INET);
   std::string filters;
   for (const std::string& destination : destinations)
-    filters += (filters.empty() ? R"({"protocol":"udp","originalDestination":")" : R"(,{"protocol":"udp","originalDestination":")") + destination +
-               R"(","originalDestinationPort":)" + std::to_string(publication.hostPort) + "}";
+    filters +=
+        (filters.empty() ? R"({"protocol":"udp","originalDestination":")" : R"(,{"protocol":"udp","originalDestination":")") +
+        destination + R"(","originalDestinationPort":)" + std::to_string(publication.hostPort) + "}";
   return filters;
 }
 
@@ -59,7 +61,8 @@ std::string FiltersOf(const Publication& publication) {
 void AllowLocalhost(const IpAddress& container) {
   const uint32_t index = InterfaceTowards(container);
   char name[IF_NAMESIZE];
-  if (index != 0 && if_indextoname(index, name) != nullptr) SetSysctl(NetNs(), std::string("net/ipv4/conf/") + name + "/route_localnet", "1");
+  if (index != 0 && if_indextoname(index, name) != nullptr)
+    SetSysctl(NetNs(), std::string("net/ipv4/conf/") + name + "/route_localnet", "1");
 }
 
 void ForgetFlows(const std::vector<Publication>& publications) {

@@ -52,7 +52,8 @@ std::string Quote(const std::string& word) {
 }
 
 Lines MarkRules(const Config& config, const IpPrefix& container) {
-  const std::string target = config.externalSetMarkChain.empty() ? "MARK --set-xmark " + MarkText(config) : config.externalSetMarkChain;
+  const std::string target =
+      config.externalSetMarkChain.empty() ? "MARK --set-xmark " + MarkText(config) : config.externalSetMarkChain;
   if (config.masqAll) return {"-j " + target};
   const IpPrefix subnet{NetworkOf(container), container.length};
   Lines rules = {"-s " + subnet.ToString() + " -j " + target};
@@ -72,16 +73,20 @@ std::string MatchOf(const Owner& owner, const Config& config, const Publication&
   std::string match;
   if (publication.hostIp) match += "-d " + publication.hostIp->ToString() + " ";
   match += "-p " + publication.protocol + " --dport " + std::to_string(publication.hostPort);
-  for (const std::string& word : publication.IsV6() ? config.conditionsV6 : config.conditionsV4) match.append(" ").append(Quote(word));
+  for (const std::string& word : publication.IsV6() ? config.conditionsV6 : config.conditionsV4)
+    match.append(" ").append(Quote(word));
   return match + " -m comment --comment " + Quote(owner.Comment());
 }
 
 std::string DestinationOf(const Publication& publication) {
   const std::string address = publication.container.address.ToString();
-  return "--to-destination " + (publication.IsV6() ? "[" + address + "]" : address) + ":" + std::to_string(publication.containerPort);
+  return "--to-destination " + (publication.IsV6() ? "[" + address + "]" : address) + ":" +
+         std::to_string(publication.containerPort);
 }
 
-bool IsMapping(const std::string& line) { return line.starts_with("-A " + kAddressed + " ") || line.starts_with("-A " + kAny + " "); }
+bool IsMapping(const std::string& line) {
+  return line.starts_with("-A " + kAddressed + " ") || line.starts_with("-A " + kAny + " ");
+}
 
 // The rules that every ADD leaves as they should be, whatever it found.
 Lines FixedLines(const Lines& now, const Config& config, const Lines& markRules, bool v6) {
@@ -145,15 +150,17 @@ Lines Dismantle(const Lines& now) {
 
 void Require(bool there, const Publication& publication) {
   if (there) return;
-  throw Error(Code::Internal, "publication of " + publication.protocol + " port " + std::to_string(publication.hostPort) + " is gone",
+  throw Error(Code::Internal,
+              "publication of " + publication.protocol + " port " + std::to_string(publication.hostPort) + " is gone",
               "the nat table was changed by somebody else; run DEL and ADD again");
 }
 
 bool IsPublished(const Lines& now, const Owner& owner, const Publication& publication) {
   const std::string port = " --dport " + std::to_string(publication.hostPort) + " ";
   return std::any_of(now.begin(), now.end(), [&](const std::string& line) {
-    return line.starts_with("-A " + ChainOf(publication) + " ") && CommentOf(line) == owner.Comment() && line.find(" -p " + publication.protocol + " ") != std::string::npos &&
-           line.find(port) != std::string::npos && line.ends_with(DestinationOf(publication));
+    return line.starts_with("-A " + ChainOf(publication) + " ") && CommentOf(line) == owner.Comment() &&
+           line.find(" -p " + publication.protocol + " ") != std::string::npos && line.find(port) != std::string::npos &&
+           line.ends_with(DestinationOf(publication));
   });
 }
 
@@ -162,7 +169,8 @@ bool IsPublished(const Lines& now, const Owner& owner, const Publication& public
 void Add(const Owner& owner, const Config& config, const std::vector<Publication>& publications) {
   const RulesLock lock;
   for (const bool v6 : {false, true})
-    if (std::any_of(publications.begin(), publications.end(), [&](const Publication& one) { return one.IsV6() == v6; })) AddFamily(owner, config, publications, v6);
+    if (std::any_of(publications.begin(), publications.end(), [&](const Publication& one) { return one.IsV6() == v6; }))
+      AddFamily(owner, config, publications, v6);
 }
 
 void Remove(const std::function<bool(std::string_view)>& wanted) {

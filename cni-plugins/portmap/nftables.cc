@@ -24,11 +24,14 @@ void Commit(const std::vector<std::string>& requests) {
 
 std::vector<Publication> OfFamily(const std::vector<Publication>& publications, bool v6) {
   std::vector<Publication> some;
-  std::copy_if(publications.begin(), publications.end(), std::back_inserter(some), [&](const Publication& one) { return one.IsV6() == v6; });
+  std::copy_if(publications.begin(), publications.end(), std::back_inserter(some),
+               [&](const Publication& one) { return one.IsV6() == v6; });
   return some;
 }
 
-std::string TableOf(const Family& family) { return std::string(R"("family":")") + family.name + R"(","name":")" + kTable + R"(")"; }
+std::string TableOf(const Family& family) {
+  return std::string(R"("family":")") + family.name + R"(","name":")" + kTable + R"(")";
+}
 
 bool HasTable(const Family& family) {
   bool has = false;
@@ -37,16 +40,19 @@ bool HasTable(const Family& family) {
 }
 
 [[noreturn]] void Gone(const Family& family, const std::string& what) {
-  throw Error(Code::Internal, what + " is gone", std::string("table ") + family.name + " " + kTable + " was changed by somebody else; run DEL and ADD again");
+  throw Error(Code::Internal, what + " is gone",
+              std::string("table ") + family.name + " " + kTable + " was changed by somebody else; run DEL and ADD again");
 }
 
 // The names of those chains that hold exactly their rules.
 std::set<std::string> IntactChains(const Family& family, const std::vector<Chain>& chains) {
   std::map<std::string, std::vector<std::string>> digests;
-  QueryNft(std::string(R"({"kind":"rule","family":")") + family.name + R"(","table":")" + kTable + R"("})", [&](const json::Value& rule) {
-    const json::Value* comment = rule.Find("comment");
-    digests[std::string(rule.Find("chain")->string())].emplace_back(comment != nullptr ? comment->string() : std::string_view());
-  });
+  QueryNft(std::string(R"({"kind":"rule","family":")") + family.name + R"(","table":")" + kTable + R"("})",
+           [&](const json::Value& rule) {
+             const json::Value* comment = rule.Find("comment");
+             digests[std::string(rule.Find("chain")->string())].emplace_back(comment != nullptr ? comment->string()
+                                                                                                : std::string_view());
+           });
   std::set<std::string> intact;
   for (const Chain& chain : chains)
     if (std::ranges::equal(chain.rules, digests[chain.name], {}, DigestOf)) intact.insert(chain.name);
@@ -56,7 +62,8 @@ std::set<std::string> IntactChains(const Family& family, const std::vector<Chain
 Present ReadPresent(const Family& family, const std::vector<Chain>& chains) {
   Present present{IntactChains(family, chains), {}};
   for (const Map& map : kMaps)
-    for (std::string& key : FindElements(NameOf(family, map), [](std::string_view) { return true; })) present.keys.insert({&map, std::move(key)});
+    for (std::string& key : FindElements(NameOf(family, map), [](std::string_view) { return true; }))
+      present.keys.insert({&map, std::move(key)});
   return present;
 }
 
@@ -65,7 +72,8 @@ void CheckElement(const Family& family, const Element& element, const std::strin
   QueryNft(R"({"kind":"element",)" + NameOf(family, *element.map) + "}", [&](const json::Value& item) {
     const json::Value* value = item.Find(element.map->marks ? "verdict" : "data");
     const json::Value* note = item.Find("comment");
-    found = found || (item.Find("key")->string() == element.key && value != nullptr && value->string() == element.value && note != nullptr && note->string() == comment);
+    found = found || (item.Find("key")->string() == element.key && value != nullptr && value->string() == element.value &&
+                      note != nullptr && note->string() == comment);
   });
   if (!found) Gone(family, element.key + " of map " + element.map->name);
 }

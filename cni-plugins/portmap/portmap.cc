@@ -36,7 +36,8 @@ void Publish(const Request& request, const Config& config, const std::vector<Pub
 }
 
 Result Add(const Request& request) {
-  if (!request.previous) throw Error(Code::InvalidConfiguration, "Required prevResult missing", "portmap must be called as a chained plugin");
+  if (!request.previous)
+    throw Error(Code::InvalidConfiguration, "Required prevResult missing", "portmap must be called as a chained plugin");
   const Config config = Config::Parse(request);
   const auto publications = ParsePublications(request);
   if (publications.empty()) return *request.previous;
@@ -71,7 +72,8 @@ void Collect(const Request& request) {
 void Status(const Request& request) {
   const Config config = Config::Parse(request);
   if (IsAvailable(config.ChosenBackend())) return;
-  throw Error(Code::PluginNotAvailable, "portmap's back end is not available", "it needs nf_tables in the kernel, or iptables installed where the configuration asks for it");
+  throw Error(Code::PluginNotAvailable, "portmap's back end is not available",
+              "it needs nf_tables in the kernel, or iptables installed where the configuration asks for it");
 }
 
 }  // namespace

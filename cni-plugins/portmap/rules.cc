@@ -32,21 +32,28 @@ std::string MaskOf(const IpPrefix& prefix) {
   return ToHex(mask);
 }
 
-std::string Meta(const char* key, int to) { return std::string(R"({"meta":{"key":")") + key + R"(","dreg":)" + Number(to) + "}}"; }
+std::string Meta(const char* key, int to) {
+  return std::string(R"({"meta":{"key":")") + key + R"(","dreg":)" + Number(to) + "}}";
+}
 
 std::string Payload(const char* base, int offset, int length, int to) {
-  return std::string(R"({"payload":{"base":")") + base + R"(","offset":)" + Number(offset) + R"(,"length":)" + Number(length) + R"(,"dreg":)" + Number(to) + "}}";
+  return std::string(R"({"payload":{"base":")") + base + R"(","offset":)" + Number(offset) + R"(,"length":)" + Number(length) +
+         R"(,"dreg":)" + Number(to) + "}}";
 }
 
 std::string Bitwise(int length, const std::string& mask, const std::string& exclusiveOr) {
-  return R"({"bitwise":{"sreg":8,"dreg":8,"length":)" + Number(length) + R"(,"mask":")" + mask + R"(","xor":")" + exclusiveOr + R"("}})";
+  return R"({"bitwise":{"sreg":8,"dreg":8,"length":)" + Number(length) + R"(,"mask":")" + mask + R"(","xor":")" + exclusiveOr +
+         R"("}})";
 }
 
-std::string Compare(const char* op, const std::string& value) { return std::string(R"({"cmp":{"sreg":8,"op":")") + op + R"(","value":")" + value + R"("}})"; }
+std::string Compare(const char* op, const std::string& value) {
+  return std::string(R"({"cmp":{"sreg":8,"op":")") + op + R"(","value":")" + value + R"("}})";
+}
 
 std::string MatchAddress(int offset, const IpPrefix& prefix) {
   const int length = prefix.address.length;
-  return Payload("network", offset, length, kRegister) + "," + Bitwise(length, MaskOf(prefix), std::string(static_cast<size_t>(length) * 2, '0')) + "," +
+  return Payload("network", offset, length, kRegister) + "," +
+         Bitwise(length, MaskOf(prefix), std::string(static_cast<size_t>(length) * 2, '0')) + "," +
          Compare("eq", ToHex(NetworkOf(prefix).bytes()));
 }
 
@@ -56,12 +63,14 @@ std::string SetMark(uint32_t mark) {
 
 std::string LookUp(const Family& family, const Map& map) {
   const int after = map.byAddress ? kRegister + family.length / 4 : kRegister;
-  return (map.byAddress ? Payload("network", family.destination, family.length, kRegister) + "," : "") + Meta("l4proto", after) + "," +
-         Payload("transport", 2, 2, after + 1) + R"(,{"lookup":{"set":")" + map.name + R"(","sreg":8,"dreg":)" + (map.marks ? "0" : "8") + "}}";
+  return (map.byAddress ? Payload("network", family.destination, family.length, kRegister) + "," : "") + Meta("l4proto", after) +
+         "," + Payload("transport", 2, 2, after + 1) + R"(,{"lookup":{"set":")" + map.name + R"(","sreg":8,"dreg":)" +
+         (map.marks ? "0" : "8") + "}}";
 }
 
 std::string Translate(const Family& family) {
-  return std::string(R"({"nat":{"type":"dnat","family":")") + family.name + R"(","sregAddrMin":8,"sregProtoMin":)" + Number(kRegister + family.length / 4) + "}}";
+  return std::string(R"({"nat":{"type":"dnat","family":")") + family.name + R"(","sregAddrMin":8,"sregProtoMin":)" +
+         Number(kRegister + family.length / 4) + "}}";
 }
 
 const std::string kToPublish = R"({"fib":{"flags":["daddr"],"result":"type","dreg":8}},)" + Compare("eq", HostOrder(RTN_LOCAL)) +
@@ -79,7 +88,8 @@ Chain MarkChainWithRules(const Family& family, const Config& config, const IpPre
   Chain chain{MarkChain(config, container), {}, 0, {}};
   if (config.masqAll) chain.rules = {SetMark(config.Mark())};
   else chain.rules = {MatchAddress(family.source, container) + "," + SetMark(config.Mark())};
-  if (!config.masqAll && !family.isV6) chain.rules.push_back(MatchAddress(family.source, family.loopback) + "," + SetMark(config.Mark()));
+  if (!config.masqAll && !family.isV6)
+    chain.rules.push_back(MatchAddress(family.source, family.loopback) + "," + SetMark(config.Mark()));
   return chain;
 }
 
@@ -90,8 +100,9 @@ std::string TypesOf(const Family& family, const Map& map) {
 }
 
 std::string AddElement(const Family& family, const Element& element, const std::string& comment) {
-  return R"({"do":"add","kind":"element",)" + NameOf(family, *element.map) + "," + TypesOf(family, *element.map) + R"(,"elements":[{"key":)" + Quote(element.key) +
-         (element.map->marks ? R"(,"verdict":)" : R"(,"data":)") + Quote(element.value) + R"(,"comment":)" + Quote(comment) + "}]}";
+  return R"({"do":"add","kind":"element",)" + NameOf(family, *element.map) + "," + TypesOf(family, *element.map) +
+         R"(,"elements":[{"key":)" + Quote(element.key) + (element.map->marks ? R"(,"verdict":)" : R"(,"data":)") +
+         Quote(element.value) + R"(,"comment":)" + Quote(comment) + "}]}";
 }
 
 }  // namespace
@@ -112,8 +123,9 @@ std::vector<Element> ElementsOf(const Config& config, const Publication& publica
   for (const Map& map : kMaps) {
     if (map.byAddress != publication.hostIp.has_value() || (map.marks && !config.snat)) continue;
     elements.push_back({&map, map.byAddress ? publication.hostIp->ToString() + " . " + port : port,
-                        map.marks ? "jump " + MarkChain(config, publication.container)
-                                  : publication.container.address.ToString() + " . " + std::to_string(publication.containerPort)});
+                        map.marks
+                            ? "jump " + MarkChain(config, publication.container)
+                            : publication.container.address.ToString() + " . " + std::to_string(publication.containerPort)});
   }
   return elements;
 }
@@ -124,18 +136,24 @@ std::vector<Chain> ChainsOf(const Family& family, const Config& config, const st
   if (config.snat) {
     chains.push_back(MarkChainWithRules(family, config, publications[0].container));
     const std::string mark = HostOrder(config.Mark());
-    chains.push_back({"postrouting_" + std::to_string(config.markBit), "postrouting", NF_IP_PRI_NAT_SRC,
-                      {Meta("mark", kRegister) + "," + Bitwise(4, mark, HostOrder(0)) + "," + Compare("eq", mark) + R"(,{"masq":{}})"}});
+    chains.push_back(
+        {"postrouting_" + std::to_string(config.markBit),
+         "postrouting",
+         NF_IP_PRI_NAT_SRC,
+         {Meta("mark", kRegister) + "," + Bitwise(4, mark, HostOrder(0)) + "," + Compare("eq", mark) + R"(,{"masq":{}})"}});
   }
-  chains.push_back({"publish", {}, 0,
-                    {LookUp(family, addressesMasq), LookUp(family, addresses) + "," + Translate(family), LookUp(family, portsMasq),
-                     LookUp(family, ports) + "," + Translate(family)}});
+  chains.push_back({"publish",
+                    {},
+                    0,
+                    {LookUp(family, addressesMasq), LookUp(family, addresses) + "," + Translate(family),
+                     LookUp(family, portsMasq), LookUp(family, ports) + "," + Translate(family)}});
   const std::string toLoopback = MatchAddress(family.destination, family.loopback);
-  Chain prerouting{"prerouting", "prerouting", NF_IP_PRI_NAT_DST, {kToPublish}}, output{"output", "output", NF_IP_PRI_NAT_DST, {kToPublish}};
+  Chain prerouting{"prerouting", "prerouting", NF_IP_PRI_NAT_DST, {kToPublish}},
+      output{"output", "output", NF_IP_PRI_NAT_DST, {kToPublish}};
   if (family.isV6) output.rules.insert(output.rules.begin(), toLoopback + R"(,{"immediate":{"verdict":"return"}})");
   else
-    prerouting.rules.insert(prerouting.rules.begin(), Meta("iif", kRegister) + "," + Compare("neq", HostOrder(kLoopbackIndex)) + "," + toLoopback +
-                                                          R"(,{"immediate":{"verdict":"drop"}})");
+    prerouting.rules.insert(prerouting.rules.begin(), Meta("iif", kRegister) + "," + Compare("neq", HostOrder(kLoopbackIndex)) +
+                                                          "," + toLoopback + R"(,{"immediate":{"verdict":"drop"}})");
   chains.push_back(std::move(prerouting));
   chains.push_back(std::move(output));
   return chains;
@@ -148,14 +166,18 @@ std::string DigestOf(const std::string& rule) {
 }
 
 std::string DestroyElement(const Family& family, const Map& map, const std::string& key) {
-  return R"({"do":"destroy","kind":"element",)" + NameOf(family, map) + "," + TypesOf(family, map) + R"(,"elements":[{"key":)" + Quote(key) + "}]}";
+  return R"({"do":"destroy","kind":"element",)" + NameOf(family, map) + "," + TypesOf(family, map) + R"(,"elements":[{"key":)" +
+         Quote(key) + "}]}";
 }
 
-std::vector<std::string> AddRequests(const Owner& owner, const Config& config, const std::vector<Publication>& publications, const Present& present) {
+std::vector<std::string> AddRequests(const Owner& owner, const Config& config, const std::vector<Publication>& publications,
+                                     const Present& present) {
   const Family& family = FamilyOf(publications.at(0).IsV6());
   const std::string in = std::string(R"("family":")") + family.name + R"(","table":")" + kTable + R"(")";
-  std::vector<std::string> requests = {std::string(R"({"do":"add","kind":"table","family":")") + family.name + R"(","name":")" + kTable + R"("})"};
-  for (const Map& map : kMaps) requests.push_back(R"({"do":"add","kind":"set",)" + in + R"(,"name":")" + map.name + R"(",)" + TypesOf(family, map) + "}");
+  std::vector<std::string> requests = {std::string(R"({"do":"add","kind":"table","family":")") + family.name + R"(","name":")" +
+                                       kTable + R"("})"};
+  for (const Map& map : kMaps)
+    requests.push_back(R"({"do":"add","kind":"set",)" + in + R"(,"name":")" + map.name + R"(",)" + TypesOf(family, map) + "}");
   for (const Chain& chain : ChainsOf(family, config, publications)) {
     if (present.chains.contains(chain.name)) continue;
     const std::string name = R"("kind":"chain",)" + in + R"(,"name":)" + Quote(chain.name);
@@ -163,14 +185,16 @@ std::vector<std::string> AddRequests(const Owner& owner, const Config& config, c
     requests.push_back(R"({"do":"add",)" + name + (chain.hook.empty() ? "" : base) + "}");
     requests.push_back(R"({"do":"flush",)" + name + "}");
     for (const std::string& rule : chain.rules)
-      requests.push_back(R"({"do":"add","kind":"rule",)" + in + R"(,"chain":)" + Quote(chain.name) + R"(,"comment":")" + DigestOf(rule) + R"(","expressions":[)" + rule + "]}");
+      requests.push_back(R"({"do":"add","kind":"rule",)" + in + R"(,"chain":)" + Quote(chain.name) + R"(,"comment":")" +
+                         DigestOf(rule) + R"(","expressions":[)" + rule + "]}");
   }
   for (const Publication& publication : publications) {
     // Whatever had this port is gone or gives way, with its mark also where we set none.
     const std::string key = ElementsOf(config, publication)[0].key;
     for (const Map& map : kMaps)
       if (present.keys.contains({&map, key})) requests.push_back(DestroyElement(family, map, key));
-    for (const Element& element : ElementsOf(config, publication)) requests.push_back(AddElement(family, element, owner.Comment()));
+    for (const Element& element : ElementsOf(config, publication))
+      requests.push_back(AddElement(family, element, owner.Comment()));
   }
   return requests;
 }

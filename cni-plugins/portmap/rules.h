@@ -7,9 +7,9 @@
 //   map addresses_masq { type ipv4_addr . inet_proto . inet_service : verdict }
 //   chain from_10.1.0.0_16_13 { ip saddr 10.1.0.0/16 mark |= 0x2000; ip saddr 127.0.0.0/8 mark |= 0x2000 }
 //   chain publish      { vmap @addresses_masq; dnat to @addresses; vmap @ports_masq; dnat to @ports }
-//   chain prerouting   { type nat hook prerouting priority dstnat; iif != lo ip daddr 127.0.0.0/8 drop; fib daddr type local jump publish }
-//   chain output       { type nat hook output priority dstnat; fib daddr type local jump publish }
-//   chain postrouting_13 { type nat hook postrouting priority srcnat; mark & 0x2000 masquerade }
+//   chain prerouting   { type nat hook prerouting priority dstnat; iif != lo ip daddr 127.0.0.0/8 drop; fib daddr type local jump
+//   publish } chain output       { type nat hook output priority dstnat; fib daddr type local jump publish } chain postrouting_13
+//   { type nat hook postrouting priority srcnat; mark & 0x2000 masquerade }
 // }
 // and nearly the same for ip6. The drop in prerouting is for route_localnet: it lets localhost out, and this lets nobody
 // in. IPv6 has no route_localnet: answers never find back to ::1, so output leaves ::1 alone and clients are refused at
@@ -42,7 +42,8 @@ struct Map {
   const char* name;
   bool byAddress, marks;
 };
-inline constexpr Map kMaps[] = {{"ports", false, false}, {"ports_masq", false, true}, {"addresses", true, false}, {"addresses_masq", true, true}};
+inline constexpr Map kMaps[] = {
+    {"ports", false, false}, {"ports_masq", false, true}, {"addresses", true, false}, {"addresses_masq", true, true}};
 
 // The members that name a map: "family":…,"table":…,"set":….
 std::string NameOf(const Family& family, const Map& map);
@@ -69,10 +70,11 @@ std::string DestroyElement(const Family& family, const Map& map, const std::stri
 // What an ADD need not write or must replace. Deleting makes the kernel wait for its readers, which takes longer than all
 // the rest, so chains are flushed and keys destroyed only where there is a reason.
 struct Present {
-  std::set<std::string> chains;                        // those that are as they should be
-  std::set<std::pair<const Map*, std::string>> keys;   // taken already
+  std::set<std::string> chains;                       // those that are as they should be
+  std::set<std::pair<const Map*, std::string>> keys;  // taken already
 };
 // The transaction of an ADD, which leaves the family's table whole.
-std::vector<std::string> AddRequests(const Owner& owner, const Config& config, const std::vector<Publication>& publications, const Present& present);
+std::vector<std::string> AddRequests(const Owner& owner, const Config& config, const std::vector<Publication>& publications,
+                                     const Present& present);
 
 }  // namespace trellis::cni::portmap::nft

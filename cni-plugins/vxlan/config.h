@@ -14,7 +14,7 @@ struct DeviceConfig {
   std::optional<uint32_t> vni;  // without it the overlay daemon makes the device
   uint16_t port = 8472;         // flannel's, and Linux' before IANA chose 4789
   std::optional<IpAddress> local;
-  std::string dev;              // the link that carries the packets
+  std::string dev;  // the link that carries the packets
 
   bool IsOurs() const { return vni.has_value(); }
 };

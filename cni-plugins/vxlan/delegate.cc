@@ -112,7 +112,8 @@ std::string ComposeDelegate(const Request& request, const SubnetFile* subnet) {
 Delegate::Delegate(const Request& request, const std::string& text)
     : text_(ForCall(request, text)),
       document_(text_),
-      request_{request.env, document_.root(), text_, ParseVersion(String(document_.root(), "cniVersion")), request.network, request.previous},
+      request_{request.env,     document_.root(), text_, ParseVersion(String(document_.root(), "cniVersion")),
+               request.network, request.previous},
       type_(TypeOf(&document_.root())) {}
 
 Result Delegate::Add() const {

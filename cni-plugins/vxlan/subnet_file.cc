@@ -24,7 +24,8 @@ std::string_view Trim(std::string_view text) {
 }
 
 bool IsInside(const IpPrefix& inner, const IpPrefix& outer) {
-  return inner.address.length == outer.address.length && inner.length >= outer.length && NetworkOf({inner.address, outer.length}) == NetworkOf(outer);
+  return inner.address.length == outer.address.length && inner.length >= outer.length &&
+         NetworkOf({inner.address, outer.length}) == NetworkOf(outer);
 }
 
 class Reader {
@@ -55,7 +56,8 @@ class Reader {
     if (!mtu_) Missing("MTU");
     if (!ipMasq_) Missing("IPMASQ");
     const uint32_t least = v6_.subnet ? kLeastMtu6 : kLeastMtu4;
-    if (*mtu_ < least) Refuse("the mtu " + std::to_string(*mtu_) + " is less than the " + std::to_string(least) + " that its networks need");
+    if (*mtu_ < least)
+      Refuse("the mtu " + std::to_string(*mtu_) + " is less than the " + std::to_string(least) + " that its networks need");
     file.mtu = *mtu_;
     file.ipMasq = *ipMasq_;
     return file;
@@ -73,7 +75,8 @@ class Reader {
   // Keys of no interest to us are the daemon's own business.
   void Field(std::string_view value) {
     std::string_view name = key_;
-    const auto prefix = std::find_if(std::begin(kPrefixes), std::end(kPrefixes), [&](std::string_view known) { return name.starts_with(known); });
+    const auto prefix =
+        std::find_if(std::begin(kPrefixes), std::end(kPrefixes), [&](std::string_view known) { return name.starts_with(known); });
     if (prefix == std::end(kPrefixes)) return;
     name.remove_prefix(prefix->size());
     for (Family* family : {&v4_, &v6_}) {
@@ -88,7 +91,8 @@ class Reader {
 
   IpPrefix ParsePrefix(std::string_view text, const Family& family) {
     const auto prefix = IpPrefix::Parse(text);
-    if (!prefix || prefix->address.length != family.length || text.find('/') == std::string_view::npos) Expect(family.example, text);
+    if (!prefix || prefix->address.length != family.length || text.find('/') == std::string_view::npos)
+      Expect(family.example, text);
     return {NetworkOf(*prefix), prefix->length};  // the daemon writes the node's first address, not its network
   }
 
@@ -116,8 +120,10 @@ class Reader {
   }
 
   void CheckInside(const Family& family) {
-    const bool inside = std::any_of(family.networks.begin(), family.networks.end(), [&](const IpPrefix& network) { return IsInside(*family.subnet, network); });
-    if (!inside) Refuse("the node's subnet " + family.subnet->ToString() + " lies outside the network " + family.networks[0].ToString());
+    const bool inside = std::any_of(family.networks.begin(), family.networks.end(),
+                                    [&](const IpPrefix& network) { return IsInside(*family.subnet, network); });
+    if (!inside)
+      Refuse("the node's subnet " + family.subnet->ToString() + " lies outside the network " + family.networks[0].ToString());
   }
 
   [[noreturn]] void Refuse(const std::string& what) const {
@@ -139,9 +145,11 @@ class Reader {
 };
 
 [[noreturn]] void FailToOpen(const std::string& path, int error) {
-  if (error != ENOENT && error != ENOTDIR) throw Error(Code::IoFailure, "subnet file " + path + " cannot be read: " + strerror(error));
+  if (error != ENOENT && error != ENOTDIR)
+    throw Error(Code::IoFailure, "subnet file " + path + " cannot be read: " + strerror(error));
   throw Error(Code::TryAgainLater, "subnet file " + path + " is not there (yet)",
-              "the overlay daemon writes it when it has a subnet for this node; see that it runs. flanneld writes /run/flannel/subnet.env, a node of "
+              "the overlay daemon writes it when it has a subnet for this node; see that it runs. flanneld writes "
+              "/run/flannel/subnet.env, a node of "
               "Trellis /run/trellis/<id>/subnet.env: name another file as \"subnetFile\"");
 }
 

@@ -14,7 +14,7 @@ struct SubnetFile {
   std::vector<IpPrefix> networks;  // of all nodes, IPv4 before IPv6
   std::vector<IpPrefix> subnets;   // of this node, at most one a family, IPv4 before IPv6
   uint32_t mtu = 0;
-  bool ipMasq = false;             // the daemon masquerades itself
+  bool ipMasq = false;  // the daemon masquerades itself
 
   // Pure. Throws Error InvalidConfiguration.
   static SubnetFile Parse(std::string_view text, const std::string& path);

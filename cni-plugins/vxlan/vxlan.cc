@@ -81,7 +81,8 @@ void RemoveFromOverlay(const Request& request) {
 void RequireInSubnet(const Request& request, const VxlanConfig& config, const SubnetFile& subnet) {
   for (const Ip& ip : request.previous->ips)
     if (!subnet.Holds(ip.address.address))
-      throw Error(Code::Internal, ip.address.ToString() + " is not in the node's subnet (any more)", config.subnetFile + " has " + subnet.subnets[0].ToString() + "; run DEL and ADD again");
+      throw Error(Code::Internal, ip.address.ToString() + " is not in the node's subnet (any more)",
+                  config.subnetFile + " has " + subnet.subnets[0].ToString() + "; run DEL and ADD again");
 }
 
 void CheckOverlay(const Request& request) {
@@ -134,7 +135,9 @@ void OverlayStatus(const Request& request) {
 
 }  // namespace
 
-const Plugin kVxlan = {"vxlan",      "joins a container to an overlay network of several hosts, as flannel does", AddToOverlay, RemoveFromOverlay,
-                       CheckOverlay, CollectOverlay, OverlayStatus};
+const Plugin kVxlan = {"vxlan",      "joins a container to an overlay network of several hosts, as flannel does",
+                       AddToOverlay, RemoveFromOverlay,
+                       CheckOverlay, CollectOverlay,
+                       OverlayStatus};
 
 }  // namespace trellis::cni

@@ -102,7 +102,8 @@ class MonitorObject : public Napi::ObjectWrap<MonitorObject> {
     if (!info[2].IsFunction()) Refuse(info[2], "a listener must be a function");
     events_ = Napi::ThreadSafeFunction::New(info.Env(), info[2].As<Napi::Function>(), "trellis.monitor", kQueue, 1);
     try {
-      monitor_ = std::make_unique<netlink::Monitor>(spec.Open(), ReadSource(info[1]), [events = events_](std::string bytes) mutable { Deliver(events, std::move(bytes)); });
+      monitor_ = std::make_unique<netlink::Monitor>(
+          spec.Open(), ReadSource(info[1]), [events = events_](std::string bytes) mutable { Deliver(events, std::move(bytes)); });
     } catch (...) {
       events_.Abort();
       throw ToJsError(info.Env(), CurrentError());
@@ -193,7 +194,9 @@ class PlegObject : public Napi::ObjectWrap<PlegObject> {
 
   static Bytes BytesOf(const std::string& text) { return {reinterpret_cast<const uint8_t*>(text.data()), text.size()}; }
 
-  void Commit(const Napi::CallbackInfo& info) { differ_->Commit(static_cast<uint64_t>(ReadWhole(info[0], "a token", 0, 1LL << 53))); }
+  void Commit(const Napi::CallbackInfo& info) {
+    differ_->Commit(static_cast<uint64_t>(ReadWhole(info[0], "a token", 0, 1LL << 53)));
+  }
 
   Napi::Value Pods(const Napi::CallbackInfo& info) { return ToBuffer(info.Env(), differ_->Pods()); }
 
@@ -265,7 +268,8 @@ Napi::Value IsRefused(const Napi::CallbackInfo& info) {
 Napi::Value Send(const Napi::CallbackInfo& info) {
   const auto given = ReadObject(info[1], "a probe");
   const auto port = [&](const char* name) { return static_cast<in_port_t>(ReadWhole(given.Get(name), name, 0, UINT16_MAX)); };
-  const Probe probe{ReadName(given.Get("protocol"), "protocol"), ReadName(given.Get("from"), "from"), port("fromPort"), ReadName(given.Get("to"), "to"), port("toPort")};
+  const Probe probe{ReadName(given.Get("protocol"), "protocol"), ReadName(given.Get("from"), "from"), port("fromPort"),
+                    ReadName(given.Get("to"), "to"), port("toPort")};
   const auto timeoutMs = static_cast<int>(ReadWhole(info[2], "timeoutMs", 0, INT32_MAX));
   return PromiseWork<std::string>::Start(
       info.Env(), [spec = ReadNetNs(info[0]), probe, timeoutMs] { return SendProbe(spec.Open(), probe, timeoutMs); },
@@ -294,7 +298,9 @@ Napi::Value ToRunResult(Napi::Env env, RunResult result) {
   const bool exited = result.signal == 0;
   const char* name = exited ? nullptr : sigabbrev_np(result.signal);
   out.Set("status", exited ? Napi::Value(Napi::Number::New(env, result.status)) : env.Null());
-  out.Set("signal", exited ? env.Null() : Napi::Value(Napi::String::New(env, std::string("SIG") + (name ? name : std::to_string(result.signal)))));
+  out.Set("signal",
+          exited ? env.Null()
+                 : Napi::Value(Napi::String::New(env, std::string("SIG") + (name ? name : std::to_string(result.signal)))));
   out.Set("stdout", ToBuffer(env, std::move(result.output)));
   out.Set("stderr", ToBuffer(env, std::move(result.error)));
   return out;
@@ -303,7 +309,10 @@ Napi::Value ToRunResult(Napi::Env env, RunResult result) {
 Napi::Value Run(const Napi::CallbackInfo& info) {
   return PoolWork<RunResult>::Start(
       info.Env(), info.Env().GetInstanceData<Classes>()->programs,
-      [request = ReadRunRequest(info), spec = ReadNetNs(info[1])](const Pool::Stop& stop) { return RunProgram(request, spec.Open(), stop.fd); }, ToRunResult);
+      [request = ReadRunRequest(info), spec = ReadNetNs(info[1])](const Pool::Stop& stop) {
+        return RunProgram(request, spec.Open(), stop.fd);
+      },
+      ToRunResult);
 }
 
 Napi::Value RemoveTree(const Napi::CallbackInfo& info) {
@@ -328,7 +337,8 @@ Napi::Value MeasureTree(const Napi::CallbackInfo& info) {
 
 Napi::Value OwnTree(const Napi::CallbackInfo& info) {
   const auto options = ReadObject(info[1], "options");
-  const tree::Ownership wanted{static_cast<uint32_t>(ReadWhole(options.Get("gid"), "gid", 0, UINT32_MAX - 1)), ReadBool(options.Get("writable"), "writable"),
+  const tree::Ownership wanted{static_cast<uint32_t>(ReadWhole(options.Get("gid"), "gid", 0, UINT32_MAX - 1)),
+                               ReadBool(options.Get("writable"), "writable"),
                                ReadBool(options.Get("unlessRootMatches"), "unlessRootMatches")};
   return PoolWork<tree::Owned>::Start(
       info.Env(), info.Env().GetInstanceData<Classes>()->walks,
@@ -376,10 +386,13 @@ Napi::Object Init(Napi::Env env, Napi::Object exports) {
   classes->pleg = Napi::Persistent(PlegObject::Define(env));
   env.SetInstanceData(classes);
   // Threads end while the environment can still be told: later, their answers would meet what is freed already.
-  napi_add_env_cleanup_hook(env, [](void* given) {
-    static_cast<Classes*>(given)->programs.Close();
-    static_cast<Classes*>(given)->walks.Close();
-  }, classes);
+  napi_add_env_cleanup_hook(
+      env,
+      [](void* given) {
+        static_cast<Classes*>(given)->programs.Close();
+        static_cast<Classes*>(given)->walks.Close();
+      },
+      classes);
   exports.Set("open", Napi::Function::New<OpenChannel>(env, "open"));
   exports.Set("watchRoutes", Napi::Function::New<WatchRoutes>(env, "watchRoutes"));
   exports.Set("watchNft", Napi::Function::New<WatchNft>(env, "watchNft"));

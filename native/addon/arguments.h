@@ -22,7 +22,9 @@ inline Napi::Error ToJsError(Napi::Env env, const CallError& error) {
   return out;
 }
 
-[[noreturn]] inline void Refuse(const Napi::Value& value, const std::string& what) { throw ToJsError(value.Env(), {"INVALID", what, "", "", 0, {}}); }
+[[noreturn]] inline void Refuse(const Napi::Value& value, const std::string& what) {
+  throw ToJsError(value.Env(), {"INVALID", what, "", "", 0, {}});
+}
 
 inline std::string ReadText(const Napi::Value& value, const char* what) {
   if (!value.IsString()) Refuse(value, std::string(what) + " must be a string");
@@ -42,7 +44,8 @@ inline std::string ReadName(const Napi::Value& value, const char* what) {
 inline int64_t ReadWhole(const Napi::Value& value, const char* what, double least, double most) {
   const double number = value.IsNumber() ? value.As<Napi::Number>().DoubleValue() : std::nan("");
   if (!(number >= least && number <= most) || std::floor(number) != number)
-    Refuse(value, std::string(what) + " must be a whole number from " + std::to_string(static_cast<int64_t>(least)) + " to " + std::to_string(static_cast<int64_t>(most)));
+    Refuse(value, std::string(what) + " must be a whole number from " + std::to_string(static_cast<int64_t>(least)) + " to " +
+                      std::to_string(static_cast<int64_t>(most)));
   return static_cast<int64_t>(number);
 }
 
@@ -61,7 +64,8 @@ inline NetNsSpec ReadNetNs(const Napi::Value& value) {
 }
 
 inline std::string ReadBuffer(const Napi::Value& value) {
-  if (!value.IsTypedArray() || value.As<Napi::TypedArray>().TypedArrayType() != napi_uint8_array) Refuse(value, "bytes must come as a Uint8Array");
+  if (!value.IsTypedArray() || value.As<Napi::TypedArray>().TypedArrayType() != napi_uint8_array)
+    Refuse(value, "bytes must come as a Uint8Array");
   const auto bytes = value.As<Napi::Uint8Array>();
   return std::string(reinterpret_cast<const char*>(bytes.Data()), bytes.ByteLength());
 }

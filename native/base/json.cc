@@ -251,7 +251,8 @@ class Parser {
     if (text_[end] == '-') ++end;
     if (!digit()) Fail("unexpected character");
     if (text_[end] == '0') ++end;
-    else while (digit()) ++end;
+    else
+      while (digit()) ++end;
     bool whole = true;
     if (text_[end] == '.') {
       whole = false;
@@ -294,7 +295,8 @@ double Value::real() const {
   if (type() != Type::Real) return number;
   const std::string_view text = Text();
   // Out of range: strtod, unlike from_chars, tells what is too large from what is too small.
-  if (std::from_chars(text.data(), text.data() + text.size(), number).ec != std::errc()) number = strtod(std::string(text).c_str(), nullptr);
+  if (std::from_chars(text.data(), text.data() + text.size(), number).ec != std::errc())
+    number = strtod(std::string(text).c_str(), nullptr);
   return number;
 }
 

@@ -141,21 +141,47 @@ class Document {
 
 class Writer {
  public:
-  void BeginObject() { Separate(); out_ += '{'; fresh_ = true; }
-  void EndObject() { out_ += '}'; fresh_ = false; }
-  void BeginArray() { Separate(); out_ += '['; fresh_ = true; }
-  void EndArray() { out_ += ']'; fresh_ = false; }
+  void BeginObject() {
+    Separate();
+    out_ += '{';
+    fresh_ = true;
+  }
+  void EndObject() {
+    out_ += '}';
+    fresh_ = false;
+  }
+  void BeginArray() {
+    Separate();
+    out_ += '[';
+    fresh_ = true;
+  }
+  void EndArray() {
+    out_ += ']';
+    fresh_ = false;
+  }
   void Key(std::string_view name);
   void String(std::string_view text);
   void Integer(int64_t value);
   void Unsigned(uint64_t value);
-  void Bool(bool value) { Separate(); out_ += value ? "true" : "false"; }
-  void Null() { Separate(); out_ += "null"; }
+  void Bool(bool value) {
+    Separate();
+    out_ += value ? "true" : "false";
+  }
+  void Null() {
+    Separate();
+    out_ += "null";
+  }
   // Splices bytes that are JSON already.
-  void Raw(std::string_view bytes) { Separate(); out_ += bytes; }
+  void Raw(std::string_view bytes) {
+    Separate();
+    out_ += bytes;
+  }
 
   size_t size() const { return out_.size(); }
-  std::string Take() { fresh_ = true; return std::exchange(out_, {}); }
+  std::string Take() {
+    fresh_ = true;
+    return std::exchange(out_, {});
+  }
 
  private:
   void Separate();

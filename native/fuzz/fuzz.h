@@ -14,27 +14,27 @@
 
 #ifdef TRELLIS_REPLAY
 #include "fuzz/replay.h"
-#define FUZZ_TARGET                                                                            \
-  static void Fuzz(::trellis::Bytes input);                                                    \
-  static const bool known = ::trellis::fuzz::RegisterReplay(__FILE__, TRELLIS_REPLAY, Fuzz);   \
+#define FUZZ_TARGET                                                                          \
+  static void Fuzz(::trellis::Bytes input);                                                  \
+  static const bool known = ::trellis::fuzz::RegisterReplay(__FILE__, TRELLIS_REPLAY, Fuzz); \
   static void Fuzz([[maybe_unused]] ::trellis::Bytes input)
 #else
-#define FUZZ_TARGET                                                        \
-  static void Fuzz(::trellis::Bytes input);                                \
+#define FUZZ_TARGET                                                         \
+  static void Fuzz(::trellis::Bytes input);                                 \
   extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) { \
-    Fuzz({data, size});                                                    \
-    return 0;                                                              \
-  }                                                                        \
+    Fuzz({data, size});                                                     \
+    return 0;                                                               \
+  }                                                                         \
   static void Fuzz([[maybe_unused]] ::trellis::Bytes input)
 #endif
 
 // Ends the process when a property does not hold; the fuzzer keeps the input.
-#define MUST(...)                                                                    \
-  do {                                                                               \
-    if (!(__VA_ARGS__)) {                                                            \
+#define MUST(...)                                                                     \
+  do {                                                                                \
+    if (!(__VA_ARGS__)) {                                                             \
       fprintf(stderr, "%s:%d: %s does not hold\n", __FILE__, __LINE__, #__VA_ARGS__); \
-      abort();                                                                       \
-    }                                                                                \
+      abort();                                                                        \
+    }                                                                                 \
   } while (false)
 
 namespace trellis::fuzz {

@@ -27,7 +27,8 @@ FUZZ_TARGET {
   using namespace trellis;
   using namespace trellis::cni;
   static const Folder folder;
-  for (const char* name : {"10.0.0.1", "last_reserved_ip.0", "boot_id"}) std::ofstream(folder.path + "/net/" + name, std::ios::trunc) << fuzz::TextOf(input);
+  for (const char* name : {"10.0.0.1", "last_reserved_ip.0", "boot_id"})
+    std::ofstream(folder.path + "/net/" + name, std::ios::trunc) << fuzz::TextOf(input);
   cni::Reads([&] {
     Store store(folder.path, "net");
     store.Last(0);

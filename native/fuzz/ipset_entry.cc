@@ -8,8 +8,8 @@
 FUZZ_TARGET {
   using namespace trellis;
   using namespace trellis::netlink;
-  constexpr std::string_view kTypes[] = {"hash:ip", "hash:ip,port", "hash:ip,port,ip", "hash:ip,port,net", "hash:ip,mark",
-                                         "hash:net", "hash:net,port", "hash:net,iface", "bitmap:port", "list:set"};
+  constexpr std::string_view kTypes[] = {"hash:ip",  "hash:ip,port",  "hash:ip,port,ip", "hash:ip,port,net", "hash:ip,mark",
+                                         "hash:net", "hash:net,port", "hash:net,iface",  "bitmap:port",      "list:set"};
   const json::Document value(fuzz::Quoted(fuzz::TextOf(input)));
   for (const auto name : kTypes)
     for (const uint8_t family : {AF_INET, AF_INET6}) {

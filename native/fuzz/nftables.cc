@@ -28,5 +28,6 @@ FUZZ_TARGET {
     const std::string events = ReadNftEvents(input);
     if (!events.empty()) json::Document{events};
   });
-  fuzz::DecodePayload(Type(NFT_MSG_TRACE), input, [](const MessageView& message, json::Writer& to) { WriteNftTrace(message, "", to); });
+  fuzz::DecodePayload(Type(NFT_MSG_TRACE), input,
+                      [](const MessageView& message, json::Writer& to) { WriteNftTrace(message, "", to); });
 }

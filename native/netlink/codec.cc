@@ -51,7 +51,8 @@ void ReadJson(const json::Value& from, std::string_view name, Blob& to) {
 }
 
 uint32_t ReadWord(const json::Value& from, std::string_view name, Names names, uint32_t max) {
-  if (const int64_t number = from.integer(); from.IsInteger() && number >= 0 && number <= max) return static_cast<uint32_t>(number);
+  if (const int64_t number = from.integer(); from.IsInteger() && number >= 0 && number <= max)
+    return static_cast<uint32_t>(number);
   if (from.IsString())
     if (const auto value = ValueOf(names, from.string())) return *value;
   ThrowField(name, "must be one of " + ListWords(names));
@@ -67,7 +68,9 @@ uint32_t ReadFlagWords(const json::Value& from, std::string_view name, Names nam
   uint32_t bits = 0;
   for (const auto& item : from.items()) {
     const auto bit = item.IsString() ? ValueOf(names, item.string()) : std::nullopt;
-    if (!bit) ThrowField(name, (item.IsString() ? "knows no '" + std::string(item.string()) + "'; it may hold " : "may hold ") + ListWords(names));
+    if (!bit)
+      ThrowField(name, (item.IsString() ? "knows no '" + std::string(item.string()) + "'; it may hold " : "may hold ") +
+                           ListWords(names));
     bits |= *bit;
   }
   return bits;

@@ -64,8 +64,9 @@ void ReadJson(const json::Value& from, std::string_view name, T& to) {
   const int64_t number = from.integer();
   const bool fits = from.IsInteger() && std::in_range<T>(number);
   // u64 above 2^63 reaches us as a real; JavaScript cannot express those exactly anyway.
-  if (!fits) ThrowField(name, "must be a whole number from " + std::to_string(std::numeric_limits<T>::min()) + " to " +
-                                  std::to_string(std::numeric_limits<T>::max()));
+  if (!fits)
+    ThrowField(name, "must be a whole number from " + std::to_string(std::numeric_limits<T>::min()) + " to " +
+                         std::to_string(std::numeric_limits<T>::max()));
   to = static_cast<T>(number);
 }
 void ReadJson(const json::Value& from, std::string_view name, bool& to);
@@ -142,7 +143,9 @@ void WriteJson(json::Writer& to, const WordFlags<Words>& from) {
 // ---- value to attribute and back ----------------------------------------------------------------------------------
 
 template <Number T>
-void PutAttribute(Batch& to, uint16_t type, const T& from) { to.PutValue(type, from); }
+void PutAttribute(Batch& to, uint16_t type, const T& from) {
+  to.PutValue(type, from);
+}
 inline void PutAttribute(Batch& to, uint16_t type, const bool& from) { to.PutValue<uint8_t>(type, from ? 1 : 0); }
 inline void PutAttribute(Batch& to, uint16_t type, const std::string& from) { to.PutString(type, from); }
 inline void PutAttribute(Batch& to, uint16_t type, const IpAddress& from) { to.Put(type, from.bytes()); }
@@ -157,7 +160,9 @@ inline void PutAttribute(Batch& to, uint16_t type, const Presence& from) {
 }
 
 template <Number T>
-void GetAttribute(Bytes from, T& to) { to = ReadValue<T>(from); }
+void GetAttribute(Bytes from, T& to) {
+  to = ReadValue<T>(from);
+}
 inline void GetAttribute(Bytes from, bool& to) { to = ReadValue<uint8_t>(from) != 0; }
 inline void GetAttribute(Bytes from, std::string& to) { to = ReadString(from); }
 inline void GetAttribute(Bytes from, Be16& to) { to.value = be16toh(ReadValue<uint16_t>(from)); }
@@ -194,11 +199,17 @@ class FromJson {
   explicit FromJson(const json::Value& object);
 
   template <class T>
-  void operator()(const char* name, uint16_t, Opt<T>& field) { Plain(name, field); }
+  void operator()(const char* name, uint16_t, Opt<T>& field) {
+    Plain(name, field);
+  }
   template <class T>
-  void Named(const char* name, uint16_t, Opt<T>& field, Names names) { PlainNamed(name, field, names); }
+  void Named(const char* name, uint16_t, Opt<T>& field, Names names) {
+    PlainNamed(name, field, names);
+  }
   template <class T>
-  void Nest(const char* name, uint16_t, Opt<T>& field) { PlainObject(name, field); }
+  void Nest(const char* name, uint16_t, Opt<T>& field) {
+    PlainObject(name, field);
+  }
   template <class T>
   void Plain(const char* name, Opt<T>& field) {
     if (const auto* value = Take(name)) ReadJson(*value, name, field.emplace());
@@ -243,11 +254,17 @@ class ToJson {
   explicit ToJson(json::Writer& to) : to_(to) {}
 
   template <class T>
-  void operator()(const char* name, uint16_t, const Opt<T>& field) { Plain(name, field); }
+  void operator()(const char* name, uint16_t, const Opt<T>& field) {
+    Plain(name, field);
+  }
   template <class T>
-  void Named(const char* name, uint16_t, const Opt<T>& field, Names names) { PlainNamed(name, field, names); }
+  void Named(const char* name, uint16_t, const Opt<T>& field, Names names) {
+    PlainNamed(name, field, names);
+  }
   template <class T>
-  void Nest(const char* name, uint16_t, Opt<T>& field) { PlainObject(name, field); }
+  void Nest(const char* name, uint16_t, Opt<T>& field) {
+    PlainObject(name, field);
+  }
   template <class T>
   void Plain(const char* name, const Opt<T>& field) {
     if (!field) return;
@@ -329,7 +346,9 @@ class FromAttributes {
     if (table_.Has(type)) GetAttribute(table_.Get(type), field.emplace());
   }
   template <class T>
-  void Named(const char* name, uint16_t type, Opt<T>& field, Names) { (*this)(name, type, field); }
+  void Named(const char* name, uint16_t type, Opt<T>& field, Names) {
+    (*this)(name, type, field);
+  }
   template <class T>
   void Nest(const char*, uint16_t type, Opt<T>& field) {
     if (!table_.Has(type)) return;
@@ -358,11 +377,15 @@ class ResolveLinks {
   explicit ResolveLinks(Resolve resolve) : resolve_(resolve) {}
 
   template <class T>
-  void operator()(const char* name, uint16_t, Opt<T>& field) { Plain(name, field); }
+  void operator()(const char* name, uint16_t, Opt<T>& field) {
+    Plain(name, field);
+  }
   template <class T>
   void Named(const char*, uint16_t, Opt<T>&, Names) {}
   template <class T>
-  void Nest(const char* name, uint16_t, Opt<T>& field) { PlainObject(name, field); }
+  void Nest(const char* name, uint16_t, Opt<T>& field) {
+    PlainObject(name, field);
+  }
   template <class T>
   void Plain(const char*, Opt<T>& field) {
     if constexpr (std::is_same_v<T, LinkRef>)

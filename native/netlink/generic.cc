@@ -14,7 +14,8 @@ GenericFamily GenericFamily::Decode(const MessageView& message) {
   ForEachAttribute(table.Get(CTRL_ATTR_MCAST_GROUPS), [&](const Attribute& group) {
     const AttributeTable inner(group.data);
     if (!inner.Has(CTRL_ATTR_MCAST_GRP_NAME) || !inner.Has(CTRL_ATTR_MCAST_GRP_ID)) return;
-    out.groups[std::string(ReadString(inner.Get(CTRL_ATTR_MCAST_GRP_NAME)))] = ReadValue<uint32_t>(inner.Get(CTRL_ATTR_MCAST_GRP_ID));
+    out.groups[std::string(ReadString(inner.Get(CTRL_ATTR_MCAST_GRP_NAME)))] =
+        ReadValue<uint32_t>(inner.Get(CTRL_ATTR_MCAST_GRP_ID));
   });
   return out;
 }

@@ -18,9 +18,7 @@ void Batch::Begin(uint16_t type, uint16_t flags, size_t owner) {
   Append(&header, sizeof header);
 }
 
-void Batch::End() {
-  At(messages_.size() - 1)->nlmsg_len = static_cast<uint32_t>(bytes_.size() - messages_.back().offset);
-}
+void Batch::End() { At(messages_.size() - 1)->nlmsg_len = static_cast<uint32_t>(bytes_.size() - messages_.back().offset); }
 
 void Batch::Abandon() {
   bytes_.resize(messages_.back().offset);

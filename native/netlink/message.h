@@ -38,8 +38,7 @@ class Batch {
   void Put(uint16_t type, const void* data, size_t size);
   void Put(uint16_t type, Bytes data) { Put(type, data.data(), data.size()); }
   template <class T>
-    requires std::is_trivially_copyable_v<T> && (!std::is_pointer_v<T>)
-  void PutValue(uint16_t type, const T& value) {
+  requires std::is_trivially_copyable_v<T> &&(!std::is_pointer_v<T>)void PutValue(uint16_t type, const T& value) {
     Put(type, &value, sizeof value);
   }
   // With the closing NUL that the kernel's string policies count on.

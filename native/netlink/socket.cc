@@ -166,7 +166,8 @@ std::vector<Failure> Socket::SendRange(Batch& batch, size_t first, size_t last, 
       if (index >= last - first) return;  // a late answer to something given up before
       if (message.header.nlmsg_type == NLMSG_ERROR) {
         auto ack = ReadAcknowledgement(message);
-        if (ack.error != 0) failures.push_back({messages[first + index].owner, ack.error, std::move(ack.text), {ack.echo.begin(), ack.echo.end()}});
+        if (ack.error != 0)
+          failures.push_back({messages[first + index].owner, ack.error, std::move(ack.text), {ack.echo.begin(), ack.echo.end()}});
         if (index == last - first - 1) done = true;
       } else if (message.header.nlmsg_type >= NLMSG_MIN_TYPE && onReply) {
         onReply(message);
@@ -250,7 +251,8 @@ Bytes Socket::ReceiveDatagram(int flags) {
     if (size < 0) {
       if (errno == EINTR) continue;
       if (errno == EAGAIN)
-        throw KernelError(ETIMEDOUT, "wait for the kernel's answer", "none in " + std::to_string(kAnswerTimeoutSeconds) + " seconds");
+        throw KernelError(ETIMEDOUT, "wait for the kernel's answer",
+                          "none in " + std::to_string(kAnswerTimeoutSeconds) + " seconds");
       ThrowErrno("read the kernel's answer");
     }
     if (from.nl_pid != 0) continue;  // only the kernel speaks to us

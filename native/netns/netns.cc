@@ -37,7 +37,8 @@ void RunOnThread(const std::function<void()>& step) {
 void RequireNamespaceFile(const Fd& fd, const std::string& what) {
   struct statfs info {};
   if (fstatfs(fd.get(), &info) != 0) ThrowErrno("open " + what);
-  if (info.f_type != NSFS_MAGIC || ioctl(fd.get(), NS_GET_NSTYPE) != CLONE_NEWNET) throw KernelError(EINVAL, "open " + what, "not a network namespace");
+  if (info.f_type != NSFS_MAGIC || ioctl(fd.get(), NS_GET_NSTYPE) != CLONE_NEWNET)
+    throw KernelError(EINVAL, "open " + what, "not a network namespace");
 }
 
 Fd OpenNamespaceFile(const std::string& path) {

@@ -55,7 +55,9 @@ bool Ask(const SocketAddress& from, const SocketAddress& to, int timeoutMs) {
 
 bool ReadTxChecksum(const NetNs& netns, const std::string& device) { return Ethtool(netns, device, ETHTOOL_GTXCSUM, 0) != 0; }
 
-void WriteTxChecksum(const NetNs& netns, const std::string& device, bool on) { Ethtool(netns, device, ETHTOOL_STXCSUM, on ? 1 : 0); }
+void WriteTxChecksum(const NetNs& netns, const std::string& device, bool on) {
+  Ethtool(netns, device, ETHTOOL_STXCSUM, on ? 1 : 0);
+}
 
 bool IsDatagramRefused(const NetNs& netns, const std::string& from, const std::string& to, int timeoutMs) {
   const auto source = SocketAddress::Read(from, 0), target = SocketAddress::Read(to, kClosedPort);

@@ -30,8 +30,8 @@ bool Waits(const Fd& socket, short events, int timeoutMs) {
 
 // The route to it, or the other side, says no.
 bool IsRefusal(int error) {
-  return error == ECONNREFUSED || error == ECONNRESET || error == EHOSTUNREACH || error == ENETUNREACH || error == EACCES || error == EPERM ||
-         error == ENOPROTOOPT || error == EPROTO;  // it does not know the protocol
+  return error == ECONNREFUSED || error == ECONNRESET || error == EHOSTUNREACH || error == ENETUNREACH || error == EACCES ||
+         error == EPERM || error == ENOPROTOOPT || error == EPROTO;  // it does not know the protocol
 }
 
 std::string Outcome(int error, const char* operation) {
@@ -81,13 +81,13 @@ std::array<uint8_t, 32> InitChunk(in_port_t from, in_port_t to) {
   const auto put32 = [&](size_t at, uint32_t value) { value = htobe32(value), std::memcpy(&packet[at], &value, sizeof value); };
   put16(0, from);
   put16(2, to);
-  packet[12] = 1;        // INIT
-  put16(14, 20);         // its length
-  put32(16, 0x7e111500); // the tag that answers carry
-  put32(20, 65536);      // receive window
-  put16(24, 1);          // streams out
-  put16(26, 1);          // streams in
-  put32(28, 1);          // first number
+  packet[12] = 1;         // INIT
+  put16(14, 20);          // its length
+  put32(16, 0x7e111500);  // the tag that answers carry
+  put32(20, 65536);       // receive window
+  put16(24, 1);           // streams out
+  put16(26, 1);           // streams in
+  put32(28, 1);           // first number
   const uint32_t sum = htole32(Crc32c(packet.data(), packet.size()));
   std::memcpy(&packet[8], &sum, sizeof sum);
   return packet;

@@ -60,8 +60,7 @@ Options Read(char** words) {
     else if (word == "--bind") {
       const std::string from = next();
       options.binds.emplace_back(from, next());
-    }
-    else if (word == "--") options.program = words;
+    } else if (word == "--") options.program = words;
     else throw InputError("unknown option " + word);
   }
   if (*options.program == nullptr) throw InputError("no program is named");

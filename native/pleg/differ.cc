@@ -55,9 +55,12 @@ class EventWriter {
 
 std::string_view EventOf(State state) {
   switch (state) {
-    case State::Running: return "ContainerStarted";
-    case State::Exited: return "ContainerDied";
-    case State::Unknown: break;
+    case State::Running:
+      return "ContainerStarted";
+    case State::Exited:
+      return "ContainerDied";
+    case State::Unknown:
+      break;
   }
   return "ContainerChanged";
 }

@@ -16,10 +16,16 @@ enum WireType : uint64_t { kVarint = 0, kFixed64 = 1, kFixed32 = 5 };
 // What is of a fixed size is skipped: no field that is read here is.
 uint64_t WireReader::Number(uint64_t wireType) {
   switch (wireType) {
-    case kVarint: return Varint();
-    case kFixed64: Take(8); return 0;
-    case kFixed32: Take(4); return 0;
-    default: Refuse("a field has an unknown wire type");
+    case kVarint:
+      return Varint();
+    case kFixed64:
+      Take(8);
+      return 0;
+    case kFixed32:
+      Take(4);
+      return 0;
+    default:
+      Refuse("a field has an unknown wire type");
   }
 }
 

@@ -6,7 +6,8 @@
 
 namespace trellis {
 
-// The caller sees to it that the file is not unmapped meanwhile. `path` as the kernel knows it: absolute, without links. Answers how many bytes of mappings it has.
+// The caller sees to it that the file is not unmapped meanwhile. `path` as the kernel knows it: absolute, without links. Answers
+// how many bytes of mappings it has.
 size_t ReleaseMappedPages(const std::string& path);
 
 }  // namespace trellis

@@ -117,14 +117,16 @@ void Check(const RunRequest& request) {
   for (const std::string& argument : request.argv)
     if (argument.find('\0') != std::string::npos) throw InputError("an argument must not hold a NUL character");
   for (const auto& [name, value] : request.environment)
-    if (name.empty() || name.find_first_of(std::string_view("=\0", 2)) != std::string::npos || value.find('\0') != std::string::npos)
+    if (name.empty() || name.find_first_of(std::string_view("=\0", 2)) != std::string::npos ||
+        value.find('\0') != std::string::npos)
       throw InputError("'" + name + "' cannot be an environment variable");
 }
 
 // The child and our ends of its pipes. Kills and reaps what still runs.
 class Child {
  public:
-  Child(const RunRequest& request, const NetNs& ns, int stop) : request_(request), stop_(stop), operation_("run " + request.argv[0]) {
+  Child(const RunRequest& request, const NetNs& ns, int stop)
+      : request_(request), stop_(stop), operation_("run " + request.argv[0]) {
     Pipe in = Pipe::Open(), out = Pipe::Open(), err = Pipe::Open();
     Spawn(ns, {in.read.get(), out.write.get(), err.write.get()});
     input_ = std::move(in.write);
@@ -181,15 +183,19 @@ class Child {
     else ns.Run([&] { refused = posix_spawnp(&pid_, argv[0], &plan.actions, &plan.attributes, argv.data(), envp.data()); });
     if (refused == 0) return;
     pid_ = -1;
-    if (refused == ENOENT) throw KernelError(ENOENT, operation_, "there is no program '" + request_.argv[0] + "' (or what its first line names)");
+    if (refused == ENOENT)
+      throw KernelError(ENOENT, operation_, "there is no program '" + request_.argv[0] + "' (or what its first line names)");
     throw KernelError(refused, operation_);
   }
 
   // Waits once and moves what can be moved; true when the program has ended.
   bool Turn(const Clock::time_point* deadline) {
     FinishInput();
-    std::array<pollfd, 5> waits{
-        {{ended_.get(), POLLIN, 0}, {output_.get(), POLLIN, 0}, {error_.get(), POLLIN, 0}, {input_.get(), POLLOUT, 0}, {stop_, POLLIN, 0}}};
+    std::array<pollfd, 5> waits{{{ended_.get(), POLLIN, 0},
+                                 {output_.get(), POLLIN, 0},
+                                 {error_.get(), POLLIN, 0},
+                                 {input_.get(), POLLOUT, 0},
+                                 {stop_, POLLIN, 0}}};
     int limit = -1;
     if (deadline != nullptr) {
       const auto left = std::chrono::ceil<std::chrono::milliseconds>(*deadline - Clock::now()).count();
@@ -268,7 +274,8 @@ class Child {
 
 RunResult RunProgram(const RunRequest& request, const NetNs& ns, int stop) {
   Check(request);
-  if (request.bound && !ns.IsCurrent()) throw InputError("a program in another namespace is started by a thread that ends, and cannot be bound to it");
+  if (request.bound && !ns.IsCurrent())
+    throw InputError("a program in another namespace is started by a thread that ends, and cannot be bound to it");
   const WithoutSigpipe quiet;
   return Child(request, ns, stop).Finish();
 }

@@ -63,7 +63,8 @@ std::string DescribeRequest(const json::Value& request) {
   };
   for (const auto word : {"do", "kind"})
     if (const auto* value = request.Find(word); value != nullptr && value->IsString()) append(value->string());
-  for (const auto field : {"name", "index", "address", "destination", "mac", "dev", "handle", "priority", "set", "chain", "table"}) {
+  for (const auto field :
+       {"name", "index", "address", "destination", "mac", "dev", "handle", "priority", "set", "chain", "table"}) {
     const auto* value = request.Find(field);
     if (value == nullptr) continue;
     if (value->IsString()) append(value->string());

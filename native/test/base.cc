@@ -43,7 +43,9 @@ TEST("a moved descriptor has one owner") {
 
 TEST("a guard runs its step once unless it was dismissed") {
   int runs = 0;
-  { const Guard guard([&] { ++runs; }); }
+  {
+    const Guard guard([&] { ++runs; });
+  }
   CHECK_EQUAL(runs, 1);
   {
     Guard guard([&] { ++runs; });
@@ -67,5 +69,6 @@ TEST("an error of the kernel has a name, a sentence and its operation") {
   CHECK_EQUAL(ErrorName(4352 + 256), "IPSET_ERR_BITMAP_RANGE");
   CHECK_EQUAL(ErrorName(4200), "IPSET_ERR_4200");
   CHECK_EQUAL(ErrorName(2000), "ERRNO2000");
-  CHECK_EQUAL(std::string(KernelError(4100, "delete set a").what()), "delete set a: the set is in use by a rule or by a set of type list:set");
+  CHECK_EQUAL(std::string(KernelError(4100, "delete set a").what()),
+              "delete set a: the set is in use by a rule or by a set of type list:set");
 }

@@ -1,5 +1,5 @@
-// A test runner in a page: TEST("what holds") { CHECK(...); CHECK_EQUAL(a, b); CHECK_THROWS(InputError, "part of it", expression); }
-// Guarantees: a failed check names its file, line and values and ends its own test only; others run all the same.
+// A test runner in a page: TEST("what holds") { CHECK(...); CHECK_EQUAL(a, b); CHECK_THROWS(InputError, "part of it",
+// expression); } Guarantees: a failed check names its file, line and values and ends its own test only; others run all the same.
 #pragma once
 #include <functional>
 #include <sstream>
@@ -59,13 +59,16 @@ void CheckThrows(std::string_view part, Body body, const char* text, const char*
 #define TRELLIS_JOIN_(a, b) a##b
 #define TRELLIS_JOIN(a, b) TRELLIS_JOIN_(a, b)
 #define TEST(name) TRELLIS_TEST(name, TRELLIS_JOIN(test_, __LINE__))
-#define TRELLIS_TEST(name, id)                                                   \
-  static void id();                                                              \
+#define TRELLIS_TEST(name, id)                                                      \
+  static void id();                                                                 \
   static const bool TRELLIS_JOIN(id, _known) = ::trellis::test::Register(name, id); \
   static void id()
 
-#define CHECK(...) \
-  do { if (!(__VA_ARGS__)) ::trellis::test::Fail(__FILE__, __LINE__, #__VA_ARGS__ " does not hold"); } while (false)
+#define CHECK(...)                                                                                \
+  do {                                                                                            \
+    if (!(__VA_ARGS__)) ::trellis::test::Fail(__FILE__, __LINE__, #__VA_ARGS__ " does not hold"); \
+  } while (false)
 #define CHECK_EQUAL(actual, ...) ::trellis::test::CheckEqual(actual, __VA_ARGS__, #actual, __FILE__, __LINE__)
 #define CHECK_THROWS(type, part, ...) \
-  ::trellis::test::CheckThrows<type>(part, [&] { (void)(__VA_ARGS__); }, #__VA_ARGS__, __FILE__, __LINE__)
+  ::trellis::test::CheckThrows<type>( \
+      part, [&] { (void)(__VA_ARGS__); }, #__VA_ARGS__, __FILE__, __LINE__)

@@ -23,8 +23,8 @@ class Network {
 
   std::string Add(const std::string& requested = "") {
     const std::string runtime = requested.empty() ? "" : R"("runtimeConfig":{"ips":[")" + requested + "\"]},";
-    const json::Document document(R"({"cniVersion":"1.0.0","name":"net",)" + runtime + R"("ipam":{"type":"host-local","dataDir":")" + folder_ +
-                                  R"(","ranges":[[)" + range_ + "]]}}");
+    const json::Document document(R"({"cniVersion":"1.0.0","name":"net",)" + runtime +
+                                  R"("ipam":{"type":"host-local","dataDir":")" + folder_ + R"(","ranges":[[)" + range_ + "]]}}");
     Environment env{};
     env.containerId = "container" + std::to_string(++containers_);
     env.interfaceName = "eth0";
@@ -41,7 +41,8 @@ class Network {
 
 TEST("host-local hands out every address of a subnet but the network's, the gateway's and the broadcast address") {
   Network network(R"({"subnet":"10.1.2.0/29"})");
-  for (const char* address : {"10.1.2.2/29", "10.1.2.3/29", "10.1.2.4/29", "10.1.2.5/29", "10.1.2.6/29"}) CHECK_EQUAL(network.Add(), address);
+  for (const char* address : {"10.1.2.2/29", "10.1.2.3/29", "10.1.2.4/29", "10.1.2.5/29", "10.1.2.6/29"})
+    CHECK_EQUAL(network.Add(), address);
   CHECK_THROWS(Error, "no IP addresses available in range set: 10.1.2.1-10.1.2.6", network.Add());
 }
 

@@ -60,7 +60,8 @@ thread_local Counted* Counted::current_ = nullptr;
 }  // namespace
 
 TEST("JSON of every type is read") {
-  const Document document(" {\"n\": null, \"t\":true,\"f\":false,\"i\":-12,\"r\":1.5e1,\"s\":\"x\",\"a\":[1,[ ]],\"o\":{}}\r\n\t");
+  const Document document(
+      " {\"n\": null, \"t\":true,\"f\":false,\"i\":-12,\"r\":1.5e1,\"s\":\"x\",\"a\":[1,[ ]],\"o\":{}}\r\n\t");
   const auto& root = document.root();
   CHECK(root.IsObject());
   CHECK(root.Find("n")->IsNull());
@@ -91,11 +92,13 @@ TEST("asked for what it is not, a value is empty, zero or false") {
 TEST("items and members are walked in order, over what is nested in them") {
   const Document document(R"([[1,[2]],{"a":{"b":[]}},3])");
   std::string walked;
-  for (const auto& item : document.root().items()) walked += std::to_string(item.items().size()) + std::to_string(item.members().size()) + std::to_string(item.integer()) + " ";
+  for (const auto& item : document.root().items())
+    walked += std::to_string(item.items().size()) + std::to_string(item.members().size()) + std::to_string(item.integer()) + " ";
   CHECK_EQUAL(walked, "200 010 003 ");
   const Document object(R"({"x":[1,2],"y":{"z":0},"x":"\n"})");
   walked.clear();
-  for (const auto& [name, value] : object.root().members()) walked += std::string(name) + std::to_string(static_cast<int>(value.type())) + " ";
+  for (const auto& [name, value] : object.root().members())
+    walked += std::string(name) + std::to_string(static_cast<int>(value.type())) + " ";
   CHECK_EQUAL(walked, "x5 y6 x4 ");
 }
 
@@ -159,8 +162,8 @@ TEST("every JSON error tells its line and column") {
 }
 
 TEST("a string that is not UTF-8 is refused") {
-  for (const char* bytes : {"\x80", "\xC0\x80", "\xC1\xBF", "\xE0\x80\x80", "\xED\xA0\x80", "\xF0\x80\x80\x80", "\xF4\x90\x80\x80",
-                            "\xF5\x80\x80\x80", "\xFF", "\xC3", "\xE2\x82", "\xF0\x9F\x98"}) {
+  for (const char* bytes : {"\x80", "\xC0\x80", "\xC1\xBF", "\xE0\x80\x80", "\xED\xA0\x80", "\xF0\x80\x80\x80",
+                            "\xF4\x90\x80\x80", "\xF5\x80\x80\x80", "\xFF", "\xC3", "\xE2\x82", "\xF0\x9F\x98"}) {
     CHECK_EQUAL(ErrorOf("\"" + std::string(bytes) + "\""), "1:2 a string is not valid UTF-8");
     CHECK_EQUAL(ErrorOf("\"\\n" + std::string(bytes) + "\""), "1:4 a string is not valid UTF-8");
   }
@@ -186,10 +189,11 @@ TEST("a document costs one allocation, of at most five times its text") {
     return text + one + close;
   };
   const std::string inputs[] = {
-      repeated("[", "0", "]"),         repeated("[", "[]", "]"),      repeated("[", "\"\"", "]"),
-      repeated("[", "\"\\n\"", "]"),  repeated("{", "\"\":{}", "}"), repeated("{", "\"\":0", "}"),
-      repeated("[", "{\"\":0}", "]"),  "\"" + std::string(size, ',') + "\"",
-      repeated("[", "true", "]"),      repeated("[", "1e9", "]"),
+      repeated("[", "0", "]"),        repeated("[", "[]", "]"),
+      repeated("[", "\"\"", "]"),     repeated("[", "\"\\n\"", "]"),
+      repeated("{", "\"\":{}", "}"),  repeated("{", "\"\":0", "}"),
+      repeated("[", "{\"\":0}", "]"), "\"" + std::string(size, ',') + "\"",
+      repeated("[", "true", "]"),     repeated("[", "1e9", "]"),
   };
   for (const std::string& text : inputs) {
     const Counted counted([&] { Document{text}; });

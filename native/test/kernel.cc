@@ -35,13 +35,16 @@ class Kernel {
   Channel channel_;
 };
 
-std::string RouteNumber(int i) { return "10." + std::to_string(i >> 16 & 255) + "." + std::to_string(i >> 8 & 255) + "." + std::to_string(i & 255) + "/32"; }
+std::string RouteNumber(int i) {
+  return "10." + std::to_string(i >> 16 & 255) + "." + std::to_string(i >> 8 & 255) + "." + std::to_string(i & 255) + "/32";
+}
 
 // {"do":..., "kind":"route"} for numbers from..to-1, into the blackhole, which needs no link.
 std::string Routes(const std::string& verb, int from, int to) {
   std::string list = "[";
   for (int i = from; i < to; ++i)
-    list += (i > from ? ",{\"do\":\"" : "{\"do\":\"") + verb + R"(","kind":"route","type":"blackhole","table":77,"destination":")" + RouteNumber(i) + "\"}";
+    list += (i > from ? ",{\"do\":\"" : "{\"do\":\"") + verb +
+            R"(","kind":"route","type":"blackhole","table":77,"destination":")" + RouteNumber(i) + "\"}";
   return list + "]";
 }
 
@@ -78,7 +81,8 @@ TEST("ten thousand refusals in one batch all come back") {
 TEST("a refusal carries the kernel's own text") {
   const ThrowAwayNetNs made;
   Kernel kernel(made);
-  const json::Document refusals(kernel.Apply(R"([{"do":"add","kind":"route","destination":"10.0.0.0/8","gateway":"192.0.2.1"}])"));
+  const json::Document refusals(
+      kernel.Apply(R"([{"do":"add","kind":"route","destination":"10.0.0.0/8","gateway":"192.0.2.1"}])"));
   CHECK_EQUAL(test::ItemOf(refusals.root(), 0).Find("code")->string(), "ENETUNREACH");
   CHECK_EQUAL(test::ItemOf(refusals.root(), 0).Find("kernel")->string(), "Nexthop has invalid gateway");
 }
@@ -86,8 +90,10 @@ TEST("a refusal carries the kernel's own text") {
 TEST("a wrong request is found before anything of its batch is sent") {
   const ThrowAwayNetNs made;
   Kernel kernel(made);
-  CHECK_THROWS(RequestError, "unknown field 'x'",
-               kernel.Apply(R"([{"do":"add","kind":"link","name":"a","type":"ifb"},{"do":"add","kind":"link","name":"b","type":"ifb","x":1}])"));
+  CHECK_THROWS(
+      RequestError, "unknown field 'x'",
+      kernel.Apply(
+          R"([{"do":"add","kind":"link","name":"a","type":"ifb"},{"do":"add","kind":"link","name":"b","type":"ifb","x":1}])"));
   CHECK_EQUAL(kernel.Count(R"({"kind":"link","name":"a"})"), 0u);
   CHECK_THROWS(InputError, "requests come as a list", kernel.Apply("{}"));
   CHECK_THROWS(RequestError, "must be an object", kernel.Apply("[1]"));
@@ -130,8 +136,10 @@ TEST("links made in a batch can be named later in it, and their failures stand a
   Kernel kernel(made);
   CHECK_EQUAL(kernel.Apply(R"([{"do":"add","kind":"link","name":"a","peer":{"name":"b"}},
     {"do":"add","kind":"address","dev":"b","address":"10.0.0.1/24"},{"do":"change","kind":"link","name":"a","newName":"c"},
-    {"do":"change","kind":"link","name":"c","up":true},{"do":"delete","kind":"link","name":"gone","missingOk":true}])"), "[]");
-  const json::Document refusals(kernel.Apply(R"([{"do":"delete","kind":"link","name":"c"},{"do":"add","kind":"address","dev":"b","address":"10.0.0.2/24"}])"));
+    {"do":"change","kind":"link","name":"c","up":true},{"do":"delete","kind":"link","name":"gone","missingOk":true}])"),
+              "[]");
+  const json::Document refusals(kernel.Apply(
+      R"([{"do":"delete","kind":"link","name":"c"},{"do":"add","kind":"address","dev":"b","address":"10.0.0.2/24"}])"));
   CHECK_EQUAL(refusals.root().items().size(), 1u);
   CHECK_EQUAL(test::ItemOf(refusals.root(), 0).Find("index")->integer(), 1);
   CHECK_EQUAL(test::ItemOf(refusals.root(), 0).Find("code")->string(), "ENODEV");

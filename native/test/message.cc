@@ -34,7 +34,8 @@ TEST("messages, headers and attributes are padded, and lengths leave padding out
   CHECK_EQUAL(batch.messages()[0].owner, 7u);
   ForEachMessage(BytesOf(batch), [](const MessageView& message) {
     std::vector<std::pair<int, size_t>> seen;
-    ForEachAttribute(message.Attributes<Odd>(), [&](const Attribute& attribute) { seen.emplace_back(attribute.type, attribute.data.size()); });
+    ForEachAttribute(message.Attributes<Odd>(),
+                     [&](const Attribute& attribute) { seen.emplace_back(attribute.type, attribute.data.size()); });
     CHECK(seen == std::vector<std::pair<int, size_t>>{{1, 1}, {2, 5}, {3, 0}});
     CHECK_EQUAL(ReadString(AttributeTable(message.Attributes<Odd>()).Get(2)), "abcd");
   });
@@ -47,8 +48,10 @@ TEST("an attribute holds at most 65531 bytes") {
   batch.Begin(20, 0);
   batch.Put(1, longest.data(), longest.size());
   batch.End();
-  ForEachMessage(BytesOf(batch), [&](const MessageView& message) { CHECK_EQUAL(AttributeTable(message.payload).Get(1).size(), longest.size()); });
-  CHECK_THROWS(InputError, "65532 bytes is longer than netlink can carry", batch.Put(1, (longest + "x").data(), longest.size() + 1));
+  ForEachMessage(BytesOf(batch),
+                 [&](const MessageView& message) { CHECK_EQUAL(AttributeTable(message.payload).Get(1).size(), longest.size()); });
+  CHECK_THROWS(InputError, "65532 bytes is longer than netlink can carry",
+               batch.Put(1, (longest + "x").data(), longest.size() + 1));
   CHECK_THROWS(InputError, "longer than netlink can carry", batch.PutString(1, longest));
   CHECK_THROWS(InputError, "NUL", batch.PutString(1, std::string_view("a\0b", 3)));
 }

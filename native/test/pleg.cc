@@ -16,9 +16,7 @@ std::string Delimited(int number, const std::string& bytes) {
   return out.append(bytes);
 }
 
-std::string Number(int number, int value) {
-  return std::string{static_cast<char>(number << 3), static_cast<char>(value)};
-}
+std::string Number(int number, int value) { return std::string{static_cast<char>(number << 3), static_cast<char>(value)}; }
 
 std::string Sandbox(const std::string& id, const std::string& uid, int state = 0) {
   return Delimited(1, Delimited(1, id) + Delimited(2, Delimited(2, uid)) + Number(3, state));

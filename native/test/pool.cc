@@ -28,7 +28,8 @@ TEST("pool: does everything it is given, by whoever, and never more at once than
         for (int i = 0; i < kTasks; ++i)
           pool.Add([&, held = std::make_shared<int>(i)](const Pool::Stop&, bool dropped) {
             const int running = ++now;
-            for (int seen = most; running > seen && !most.compare_exchange_weak(seen, running);) {}
+            for (int seen = most; running > seen && !most.compare_exchange_weak(seen, running);) {
+            }
             if (!dropped) done += *held >= 0;
             --now;
           });

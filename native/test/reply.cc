@@ -51,7 +51,7 @@ TEST("messages are found one after the other, also misaligned") {
   CHECK_EQUAL(CountMessages({}), 0);
   CHECK_EQUAL(CountMessages(Exact().Add(Header(16)).Add(Header(16))), 2);
   CHECK_EQUAL(CountMessages(Exact().Add(Header(17)).Add(uint32_t{0}).Add(Header(16))), 2);
-  CHECK_EQUAL(CountMessages(Exact().Add(Header(17)).Add(uint8_t{0})), 1);  // the last needs no padding
+  CHECK_EQUAL(CountMessages(Exact().Add(Header(17)).Add(uint8_t{0})), 1);   // the last needs no padding
   CHECK_EQUAL(CountMessages(Exact().Add(Header(16)).Add(uint64_t{0})), 1);  // less than a header is padding
   const Exact shifted = Exact().Add(uint8_t{0}).Add(Header(16)).Add(Header(16));
   CHECK_EQUAL(CountMessages(Bytes(shifted).subspan(1)), 2);
@@ -82,7 +82,12 @@ TEST("an attribute that is shorter than its header or longer than its place is r
 }
 
 TEST("a table holds the later of two attributes, without flags, and ignores unknown types") {
-  const Exact bytes = Exact().Attribute(8, 1, "old ").Attribute(8, 1 | NLA_F_NESTED, "new ").Attribute(4, 127).Attribute(4, 128).Attribute(4, 0x3FFF);
+  const Exact bytes = Exact()
+                          .Attribute(8, 1, "old ")
+                          .Attribute(8, 1 | NLA_F_NESTED, "new ")
+                          .Attribute(4, 127)
+                          .Attribute(4, 128)
+                          .Attribute(4, 0x3FFF);
   const AttributeTable table(bytes);
   CHECK_EQUAL(ReadString(table.Get(1)), "new ");
   CHECK(table.Has(127) && !table.Has(128) && !table.Has(0x3FFF) && !table.Has(2));
@@ -106,12 +111,15 @@ TEST("an acknowledgement is zero or an error, with text when the kernel has some
   CHECK_EQUAL(Ack(Exact().Add(fine), 0).error, 0);
   CHECK_EQUAL(Ack(Exact().Add(refused), 0).error, 17);
 
-  const auto capped = Ack(Exact().Add(refused).Attribute(8, NLMSGERR_ATTR_MSG, std::string_view("why\0", 4)), NLM_F_ACK_TLVS | NLM_F_CAPPED);
+  const auto capped =
+      Ack(Exact().Add(refused).Attribute(8, NLMSGERR_ATTR_MSG, std::string_view("why\0", 4)), NLM_F_ACK_TLVS | NLM_F_CAPPED);
   CHECK_EQUAL(capped.error, 17);
   CHECK_EQUAL(capped.text, "why");
 
   // Not capped: the request's eight bytes of payload stand between.
-  const auto whole = Ack(Exact().Add(refused).Add(uint64_t{UINT64_MAX}).Attribute(8, NLMSGERR_ATTR_MSG, std::string_view("why\0", 4)), NLM_F_ACK_TLVS);
+  const auto whole =
+      Ack(Exact().Add(refused).Add(uint64_t{UINT64_MAX}).Attribute(8, NLMSGERR_ATTR_MSG, std::string_view("why\0", 4)),
+          NLM_F_ACK_TLVS);
   CHECK_EQUAL(whole.text, "why");
 
   // A success never echoes the request, capped or not.
@@ -127,5 +135,6 @@ TEST("a cut or senseless acknowledgement is refused or loses its text, never mor
   CHECK_THROWS(KernelError, "error number", Ack(Exact().Add(nlmsgerr{INT32_MIN, Header(16)}), 0));
   for (const uint32_t echoed : {0u, 15u, 25u, 4096u, UINT32_MAX - 3, UINT32_MAX})
     CHECK_EQUAL(Ack(Exact().Add(nlmsgerr{-17, Header(echoed)}).Attribute(4, 3), NLM_F_ACK_TLVS).error, 17);
-  CHECK_THROWS(KernelError, "truncated attribute", Ack(Exact().Add(refused).Attribute(9, NLMSGERR_ATTR_MSG, "why"), NLM_F_ACK_TLVS | NLM_F_CAPPED));
+  CHECK_THROWS(KernelError, "truncated attribute",
+               Ack(Exact().Add(refused).Attribute(9, NLMSGERR_ATTR_MSG, "why"), NLM_F_ACK_TLVS | NLM_F_CAPPED));
 }

@@ -7,8 +7,11 @@
 using namespace trellis;
 
 TEST("IP addresses are read and written in their usual notation") {
-  const std::pair<const char*, const char*> cases[] = {{"10.0.0.1", "10.0.0.1"}, {"::", "::"}, {"FD00:0::1", "fd00::1"},
-                                                       {"::ffff:1.2.3.4", "::ffff:1.2.3.4"}, {"255.255.255.255", "255.255.255.255"}};
+  const std::pair<const char*, const char*> cases[] = {{"10.0.0.1", "10.0.0.1"},
+                                                       {"::", "::"},
+                                                       {"FD00:0::1", "fd00::1"},
+                                                       {"::ffff:1.2.3.4", "::ffff:1.2.3.4"},
+                                                       {"255.255.255.255", "255.255.255.255"}};
   for (const auto& [text, written] : cases) CHECK_EQUAL(IpAddress::Parse(text)->ToString(), written);
   CHECK_EQUAL(IpAddress::Parse("10.0.0.1")->family(), AF_INET);
   CHECK_EQUAL(IpAddress::Parse("::1")->family(), AF_INET6);
@@ -17,8 +20,8 @@ TEST("IP addresses are read and written in their usual notation") {
 }
 
 TEST("what is no IP address is refused") {
-  for (const char* text : {"", "10.0.0", "10.0.0.256", "010.0.0.1", "10.0.0.1 ", " ::1", "fd00::1::", ":", "1:2:3:4:5:6:7:8:9", "fe80::1%lo",
-                           "0000:0000:0000:0000:0000:0000:0000:00000000000001", "localhost"})
+  for (const char* text : {"", "10.0.0", "10.0.0.256", "010.0.0.1", "10.0.0.1 ", " ::1", "fd00::1::", ":", "1:2:3:4:5:6:7:8:9",
+                           "fe80::1%lo", "0000:0000:0000:0000:0000:0000:0000:00000000000001", "localhost"})
     CHECK(!IpAddress::Parse(text));
   CHECK(!IpAddress::Parse(std::string_view("10.0.0.1\0", 9)));
   CHECK(!IpAddress::Parse(std::string_view("1\0.0.0.1", 8)));
@@ -36,15 +39,16 @@ TEST("prefixes fit their family") {
   CHECK_EQUAL(IpPrefix::Parse("10.0.0.1")->ToString(), "10.0.0.1/32");
   CHECK_EQUAL(IpPrefix::Parse("fd00::/0")->ToString(), "fd00::/0");
   CHECK_EQUAL(IpPrefix::Parse("fd00::1")->ToString(), "fd00::1/128");
-  for (const char* text : {"10.0.0.1/", "10.0.0.1/33", "::/129", "10.0.0.1/-1", "10.0.0.1/+1", "10.0.0.1/ 1", "10.0.0.1/1x", "/24", "",
-                           "10.0.0.1/24/24", "10.0.0.1/4294967297", "10.0.0.1/99999999999999999999"})
+  for (const char* text : {"10.0.0.1/", "10.0.0.1/33", "::/129", "10.0.0.1/-1", "10.0.0.1/+1", "10.0.0.1/ 1", "10.0.0.1/1x",
+                           "/24", "", "10.0.0.1/24/24", "10.0.0.1/4294967297", "10.0.0.1/99999999999999999999"})
     CHECK(!IpPrefix::Parse(text));
 }
 
 TEST("hardware addresses are pairs of hexadecimal digits") {
   CHECK_EQUAL(HardwareAddress::Parse("02:00:0A:00:0b:01")->ToString(), "02:00:0a:00:0b:01");
   CHECK_EQUAL(HardwareAddress::Parse("ff")->ToString(), "ff");
-  for (const char* text : {"", ":", "0", "02:", "02:0", "020:0", "02-00", "0g:00", "02::00", ":02", "02:00 "}) CHECK(!HardwareAddress::Parse(text));
+  for (const char* text : {"", ":", "0", "02:", "02:0", "020:0", "02-00", "0g:00", "02::00", ":02", "02:00 "})
+    CHECK(!HardwareAddress::Parse(text));
   std::string longest = "00";
   for (int i = 1; i < 32; ++i) longest += ":00";
   CHECK_EQUAL(HardwareAddress::Parse(longest)->length, 32);

@@ -58,7 +58,8 @@ class Remover : public Visitor {
 
 // Only what is in the same mount as its parent.
 Fd OpenBelow(int parent, const std::string& name) {
-  struct stat above {}, info {};
+  struct stat above {
+  }, info{};
   Fd fd(openat(parent, name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK));
   if (fd && fstat(parent, &above) == 0 && fstat(fd.get(), &info) == 0 && above.st_dev != info.st_dev) {
     fd.Close();
@@ -87,7 +88,8 @@ void Remove(const std::string& path, Stop stop) {
   } else if (errno != ENOENT) {
     ThrowErrno(operation);
   }
-  if (remover.error() == EXDEV) throw KernelError(EXDEV, operation, "something below it lies on another file system and was not removed");
+  if (remover.error() == EXDEV)
+    throw KernelError(EXDEV, operation, "something below it lies on another file system and was not removed");
   if (remover.error() != 0) throw KernelError(remover.error(), operation);
 }
 

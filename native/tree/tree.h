@@ -13,7 +13,7 @@ namespace trellis::tree {
 void Remove(const std::string& path, Stop stop = nullptr);
 
 struct Use {
-  uint64_t bytes = 0;   // of blocks, each file once however many names it has
+  uint64_t bytes = 0;  // of blocks, each file once however many names it has
   uint64_t inodes = 0;
   uint64_t unread = 0;  // entries and directories that could not be looked at
 };

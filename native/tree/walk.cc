@@ -47,7 +47,8 @@ struct Level {
 
 class Walker {
  public:
-  Walker(Borders borders, Visitor& visitor, Stop stop) : borders_(borders), visitor_(visitor), stop_(stop), buffer_(new char[kBuffer]) {}
+  Walker(Borders borders, Visitor& visitor, Stop stop)
+      : borders_(borders), visitor_(visitor), stop_(stop), buffer_(new char[kBuffer]) {}
 
   void Run(Fd root) {
     Push(std::move(root), {});

@@ -91,7 +91,8 @@ class Changed {
         info_(door_.Info()),
         pages_(kept && IsStill(*kept, info_) ? std::move(kept->pages) : door_.Read(info_)),
         table_(xtables::LayoutOf(request.domain), pages_.bytes().subspan(kEntriesAt), HooksOf(info_)) {
-    if (table_.found().entries != info_.num_entries) throw KernelError(EBADMSG, "read table " + request.table, "another number of entries");
+    if (table_.found().entries != info_.num_entries)
+      throw KernelError(EBADMSG, "read table " + request.table, "another number of entries");
     xtables::Change(table_, request);
     wanted_ = table_.Arrange();
   }

@@ -12,8 +12,10 @@ namespace trellis::xtables {
 namespace {
 
 bool IsSameFile(int fd, const std::string& path) {
-  struct stat opened{}, there{};
-  return fstat(fd, &opened) == 0 && stat(path.c_str(), &there) == 0 && opened.st_dev == there.st_dev && opened.st_ino == there.st_ino;
+  struct stat opened {
+  }, there{};
+  return fstat(fd, &opened) == 0 && stat(path.c_str(), &there) == 0 && opened.st_dev == there.st_dev &&
+         opened.st_ino == there.st_ino;
 }
 
 Fd OpenFile(const std::string& path) { return Fd(open(path.c_str(), O_CREAT | O_RDONLY | O_CLOEXEC, 0600)); }

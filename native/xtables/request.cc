@@ -123,11 +123,21 @@ Request Request::Read(const json::Value& from) {
 void Change(Table& table, const Request& request) {
   for (const Step& step : request.steps) {
     switch (step.verb) {
-      case Verb::Declare: table.Declare(step.chain); break;
-      case Verb::Append: table.Append(step.chain, step.rule); break;
-      case Verb::Insert: table.Insert(step.chain, step.rule); break;
-      case Verb::Delete: table.Delete(step.chain, step.rule); break;
-      case Verb::Remove: table.Remove(step.chain); break;
+      case Verb::Declare:
+        table.Declare(step.chain);
+        break;
+      case Verb::Append:
+        table.Append(step.chain, step.rule);
+        break;
+      case Verb::Insert:
+        table.Insert(step.chain, step.rule);
+        break;
+      case Verb::Delete:
+        table.Delete(step.chain, step.rule);
+        break;
+      case Verb::Remove:
+        table.Remove(step.chain);
+        break;
     }
   }
 }

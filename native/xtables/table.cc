@@ -154,7 +154,8 @@ void Table::ReadEntries(const Hooks& hooks) {
 void Table::ResolveJumps() {
   // Chains were found one behind the other, so their starts are in order.
   const auto chainAt = [&](size_t offset) {
-    const auto found = std::lower_bound(chains_.begin(), chains_.end(), offset, [](const Chain& chain, size_t start) { return chain.start < start; });
+    const auto found = std::lower_bound(chains_.begin(), chains_.end(), offset,
+                                        [](const Chain& chain, size_t start) { return chain.start < start; });
     if (found == chains_.end() || found->start != offset || found->hook >= 0) Malformed("a jump to no chain");
     return static_cast<int32_t>(found - chains_.begin());
   };
@@ -193,7 +194,8 @@ int32_t Table::Find(std::string_view name) const {
   for (size_t i = 0; i < builtIn_; ++i)
     if (chains_[order_[i]].name == name) return order_[i];
   const auto first = order_.begin() + static_cast<ptrdiff_t>(builtIn_);
-  const auto found = std::lower_bound(first, order_.end(), name, [&](int32_t chain, std::string_view wanted) { return chains_[chain].name < wanted; });
+  const auto found = std::lower_bound(first, order_.end(), name,
+                                      [&](int32_t chain, std::string_view wanted) { return chains_[chain].name < wanted; });
   return found != order_.end() && chains_[*found].name == name ? *found : -1;
 }
 
@@ -267,7 +269,8 @@ bool Table::IsSame(const Rule& found, const NewRule& wanted) const {
   const size_t target = Load<uint16_t>(other + layout_.target);
   if (Load<uint16_t>(found.bytes + layout_.target) != target) return false;
   const auto sameHeader = [&](size_t at) {
-    return Load<uint16_t>(found.bytes + at) == Load<uint16_t>(other + at) && found.bytes[at + kRevisionAt] == other[at + kRevisionAt] &&
+    return Load<uint16_t>(found.bytes + at) == Load<uint16_t>(other + at) &&
+           found.bytes[at + kRevisionAt] == other[at + kRevisionAt] &&
            ExtensionName(found.bytes + at) == ExtensionName(other + at);
   };
   const auto sameInfo = [&](size_t at, size_t end) {
@@ -286,7 +289,8 @@ bool Table::IsSame(const Rule& found, const NewRule& wanted) const {
 TableSize Table::Measure() {
   TableSize size;
   const auto count = [&](const Rule& rule) {
-    if (rule.jump >= 0 && chains_[rule.jump].removed) throw InputError("a rule jumps to '" + std::string(chains_[rule.jump].name) + "'");
+    if (rule.jump >= 0 && chains_[rule.jump].removed)
+      throw InputError("a rule jumps to '" + std::string(chains_[rule.jump].name) + "'");
     ++size.entries;
     size.bytes += rule.size;
   };
@@ -332,7 +336,8 @@ void Table::Place(const Rule& rule, size_t at, Arrangement& in) const {
   if (rule.jump != kNoJump) {
     const size_t place = rule.jump == kFallThrough ? at + rule.size : chains_[rule.jump].start;
     const bool isThere = rule.jump == kFallThrough ? from == at : !isNew && chains_[rule.jump].found == place;
-    if (!isThere) in.jumps.push_back({at + Load<uint16_t>(rule.bytes + layout_.target) + kExtension, static_cast<int32_t>(place)});
+    if (!isThere)
+      in.jumps.push_back({at + Load<uint16_t>(rule.bytes + layout_.target) + kExtension, static_cast<int32_t>(place)});
   }
   if (isNew) {
     in.pieces.push_back({at, rule.size, from, rule.bytes});
@@ -346,7 +351,8 @@ void Table::Place(const Rule& rule, size_t at, Arrangement& in) const {
 }
 
 void Arrangement::WriteTo(uint8_t* to, const uint8_t* found) const {
-  for (const Piece& piece : pieces) std::memcpy(to + piece.to, piece.added != nullptr ? piece.added : found + piece.from, piece.size);
+  for (const Piece& piece : pieces)
+    std::memcpy(to + piece.to, piece.added != nullptr ? piece.added : found + piece.from, piece.size);
   Finish(to);
 }
 

@@ -15,10 +15,10 @@ namespace trellis::xtables {
 
 // Where the fields of an entry are: the address families differ in what it begins with.
 struct Layout {
-  size_t entry;    // bytes of struct ipt_entry or ip6t_entry
-  size_t head;     // bytes of struct ipt_ip or ip6t_ip6, which an entry begins with
-  size_t target;   // where it says at which byte its target begins
-  size_t next;     // where it says how long it is
+  size_t entry;   // bytes of struct ipt_entry or ip6t_entry
+  size_t head;    // bytes of struct ipt_ip or ip6t_ip6, which an entry begins with
+  size_t target;  // where it says at which byte its target begins
+  size_t next;    // where it says how long it is
 };
 extern const Layout kIpv4, kIpv6;
 
@@ -104,8 +104,8 @@ class Table {
     Rule head;      // of any other
     std::span<const Rule> rules;
     Rule foot;
-    size_t start = 0;                    // where its first rule is: what jumps to it holds this
-    size_t found = SIZE_MAX;             // where that was
+    size_t start = 0;                     // where its first rule is: what jumps to it holds this
+    size_t found = SIZE_MAX;              // where that was
     std::vector<Rule>* edited = nullptr;  // what `rules` shows since a step changed it
     bool removed = false;
   };
@@ -129,7 +129,7 @@ class Table {
   std::vector<Chain> chains_;   // a chain's place in it is its number
   std::vector<int32_t> order_;  // built-in ones as found, then the others by name, as the tool keeps them
   size_t builtIn_ = 0;
-  Rule last_;                                // ends every table
+  Rule last_;  // ends every table
   std::deque<std::vector<Rule>> edited_;
   std::deque<std::string> texts_;
 };

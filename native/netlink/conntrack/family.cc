@@ -104,9 +104,7 @@ void ConntrackFamily::Query(const json::Value& query, ObjectSink& sink) {
   const std::string_view word = kind != nullptr ? kind->string() : std::string_view{};
   const FilterSet filters = ReadFilters(list);
   if (word == "flow") {
-    ForEachFlow(filters, [&](const MessageView&, Flow& flow) {
-      sink.Add([&](json::Writer& to) { ToJson(to).Object(flow); });
-    });
+    ForEachFlow(filters, [&](const MessageView&, Flow& flow) { sink.Add([&](json::Writer& to) { ToJson(to).Object(flow); }); });
   } else if (word == "count") {
     if (filters.MeansAll()) return WriteStatistics(sink);
     size_t count = 0;

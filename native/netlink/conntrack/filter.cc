@@ -78,7 +78,8 @@ struct Condition {
 // The one value that all filters have, or 0.
 uint8_t Common(const std::vector<Filter>& filters, Opt<uint8_t> Filter::*field) {
   if (filters.empty() || !(filters[0].*field)) return 0;
-  const bool same = std::all_of(filters.begin(), filters.end(), [&](const Filter& filter) { return filter.*field == filters[0].*field; });
+  const bool same =
+      std::all_of(filters.begin(), filters.end(), [&](const Filter& filter) { return filter.*field == filters[0].*field; });
   return same ? *(filters[0].*field) : 0;
 }
 
@@ -145,7 +146,8 @@ FilterSet::FilterSet(const std::vector<Filter>& filters)
 bool FilterSet::Matches(const Flow& flow) const {
   if (all_) return true;
   const FlowKey key = FlowKey::Of(flow);
-  return std::any_of(shapes_.begin(), shapes_.end(), [&](const Shape& shape) { return shape.wanted.contains(key.Masked(shape.mask)); });
+  return std::any_of(shapes_.begin(), shapes_.end(),
+                     [&](const Shape& shape) { return shape.wanted.contains(key.Masked(shape.mask)); });
 }
 
 }  // namespace trellis::netlink::conntrack

@@ -6,11 +6,21 @@ namespace trellis::netlink::conntrack {
 
 namespace {
 
-constexpr Name kStatus[] = {{"expected", IPS_EXPECTED},   {"seen-reply", IPS_SEEN_REPLY},   {"assured", IPS_ASSURED},
-                            {"confirmed", IPS_CONFIRMED}, {"snat", IPS_SRC_NAT},            {"dnat", IPS_DST_NAT},
-                            {"seq-adjust", IPS_SEQ_ADJUST}, {"snat-done", IPS_SRC_NAT_DONE}, {"dnat-done", IPS_DST_NAT_DONE},
-                            {"dying", IPS_DYING},         {"fixed-timeout", IPS_FIXED_TIMEOUT}, {"template", IPS_TEMPLATE},
-                            {"untracked", IPS_UNTRACKED}, {"helper", IPS_HELPER},           {"offload", IPS_OFFLOAD},
+constexpr Name kStatus[] = {{"expected", IPS_EXPECTED},
+                            {"seen-reply", IPS_SEEN_REPLY},
+                            {"assured", IPS_ASSURED},
+                            {"confirmed", IPS_CONFIRMED},
+                            {"snat", IPS_SRC_NAT},
+                            {"dnat", IPS_DST_NAT},
+                            {"seq-adjust", IPS_SEQ_ADJUST},
+                            {"snat-done", IPS_SRC_NAT_DONE},
+                            {"dnat-done", IPS_DST_NAT_DONE},
+                            {"dying", IPS_DYING},
+                            {"fixed-timeout", IPS_FIXED_TIMEOUT},
+                            {"template", IPS_TEMPLATE},
+                            {"untracked", IPS_UNTRACKED},
+                            {"helper", IPS_HELPER},
+                            {"offload", IPS_OFFLOAD},
                             {"hw-offload", IPS_HW_OFFLOAD}};
 
 void PutState(Batch& batch, uint16_t protocol, uint16_t attribute, const Opt<uint8_t>& state) {

@@ -22,10 +22,10 @@ using netlink::GetAttribute;  // beside this one, not hidden by it
 void GetAttribute(Bytes from, StatusBits& to);
 
 // The words of /proc/net/nf_conntrack and of the conntrack tool.
-inline constexpr Name kTcpStates[] = {{"NONE", 0},     {"SYN_SENT", 1},  {"SYN_RECV", 2}, {"ESTABLISHED", 3}, {"FIN_WAIT", 4},
-                                      {"CLOSE_WAIT", 5}, {"LAST_ACK", 6}, {"TIME_WAIT", 7}, {"CLOSE", 8},     {"SYN_SENT2", 9}};
-inline constexpr Name kSctpStates[] = {{"NONE", 0},          {"CLOSED", 1},        {"COOKIE_WAIT", 2},       {"COOKIE_ECHOED", 3},
-                                       {"ESTABLISHED", 4},   {"SHUTDOWN_SENT", 5}, {"SHUTDOWN_RECD", 6},     {"SHUTDOWN_ACK_SENT", 7},
+inline constexpr Name kTcpStates[] = {{"NONE", 0},       {"SYN_SENT", 1}, {"SYN_RECV", 2},  {"ESTABLISHED", 3}, {"FIN_WAIT", 4},
+                                      {"CLOSE_WAIT", 5}, {"LAST_ACK", 6}, {"TIME_WAIT", 7}, {"CLOSE", 8},       {"SYN_SENT2", 9}};
+inline constexpr Name kSctpStates[] = {{"NONE", 0},          {"CLOSED", 1},        {"COOKIE_WAIT", 2},   {"COOKIE_ECHOED", 3},
+                                       {"ESTABLISHED", 4},   {"SHUTDOWN_SENT", 5}, {"SHUTDOWN_RECD", 6}, {"SHUTDOWN_ACK_SENT", 7},
                                        {"HEARTBEAT_SENT", 8}};
 
 struct Flow {

@@ -9,8 +9,8 @@
 namespace trellis::netlink::conntrack {
 
 inline constexpr Name kFlowFamilies[] = {{"inet", 2}, {"inet6", 10}};
-inline constexpr Name kFlowProtocols[] = {{"tcp", IPPROTO_TCP},     {"udp", IPPROTO_UDP},   {"icmp", IPPROTO_ICMP},
-                                          {"icmpv6", IPPROTO_ICMPV6}, {"sctp", IPPROTO_SCTP}, {"dccp", IPPROTO_DCCP},
+inline constexpr Name kFlowProtocols[] = {{"tcp", IPPROTO_TCP},         {"udp", IPPROTO_UDP},   {"icmp", IPPROTO_ICMP},
+                                          {"icmpv6", IPPROTO_ICMPV6},   {"sctp", IPPROTO_SCTP}, {"dccp", IPPROTO_DCCP},
                                           {"udplite", IPPROTO_UDPLITE}, {"gre", IPPROTO_GRE}};
 
 inline bool HasPorts(uint8_t protocol) {

@@ -10,10 +10,10 @@ namespace trellis::netlink {
 
 namespace {
 
-constexpr Name kProtocols[] = {{"tcp", IPPROTO_TCP},         {"udp", IPPROTO_UDP},   {"sctp", IPPROTO_SCTP},
-                               {"udplite", IPPROTO_UDPLITE}, {"icmp", IPPROTO_ICMP}, {"icmpv6", IPPROTO_ICMPV6},
-                               {"ipv6-icmp", IPPROTO_ICMPV6}, {"gre", IPPROTO_GRE},  {"esp", IPPROTO_ESP},
-                               {"ah", IPPROTO_AH}};
+constexpr Name kProtocols[] = {
+    {"tcp", IPPROTO_TCP},   {"udp", IPPROTO_UDP},       {"sctp", IPPROTO_SCTP},        {"udplite", IPPROTO_UDPLITE},
+    {"icmp", IPPROTO_ICMP}, {"icmpv6", IPPROTO_ICMPV6}, {"ipv6-icmp", IPPROTO_ICMPV6}, {"gre", IPPROTO_GRE},
+    {"esp", IPPROTO_ESP},   {"ah", IPPROTO_AH}};
 constexpr std::string_view kPhysdev = "physdev:";
 
 template <class T>
@@ -132,7 +132,8 @@ void SetEntry::ReadText(std::string_view text, const SetShape& shape) {
   const auto& parts = shape.type->parts;
   const size_t count = std::find(std::begin(parts), std::end(parts), EntryPart::None) - std::begin(parts);
   if (static_cast<size_t>(std::count(text.begin(), text.end(), ',')) + 1 != count)
-    throw InputError("must have " + std::to_string(count) + (count == 1 ? " part" : " parts") + ", as sets of type " + shape.typeName + " have");
+    throw InputError("must have " + std::to_string(count) + (count == 1 ? " part" : " parts") + ", as sets of type " +
+                     shape.typeName + " have");
   for (size_t i = 0; i < count; ++i) {
     const size_t comma = std::min(text.find(','), text.size());
     ReadPart(text.substr(0, comma), parts[i], shape);
@@ -220,7 +221,8 @@ void SetEntry::ReadExtras(const json::Value& object, const SetShape& shape) {
   from.Finish();
   if (comment && comment->size() > IPSET_MAX_COMMENT_SIZE) ThrowField("comment", "must be at most 255 bytes long");
   // ipset save writes comments in quotes and knows no escape: such a set could not be restored.
-  if (comment && comment->find_first_of("\"\n") != std::string::npos) ThrowField("comment", "must hold neither a double quote nor a line's end");
+  if (comment && comment->find_first_of("\"\n") != std::string::npos)
+    ThrowField("comment", "must hold neither a double quote nor a line's end");
   uint32_t bits = flags.value_or(Net32{}).value;
   if (nomatch.value_or(false)) {
     if (!shape.type->hasNomatch) ThrowField("nomatch", "is not for sets of type " + shape.typeName);

@@ -47,7 +47,8 @@ IpsetFamily::IpsetFamily(const NetNs& ns) : socket_(NETLINK_NETFILTER, ns) {
   if (!failures.empty()) throw KernelError(failures[0].error, operation, failures[0].text);
   if (kernel.newest < kOldestProtocol || kernel.oldest > kNewestProtocol)
     throw KernelError(EPROTONOSUPPORT, operation,
-                      "the kernel speaks versions " + std::to_string(kernel.oldest) + " to " + std::to_string(kernel.newest) + ", we speak 6 and 7");
+                      "the kernel speaks versions " + std::to_string(kernel.oldest) + " to " + std::to_string(kernel.newest) +
+                          ", we speak 6 and 7");
   protocol_ = std::min(kernel.newest, kNewestProtocol);
 }
 

@@ -21,14 +21,20 @@ constexpr T SwapToNet(T value) {
 }
 
 template <Number T>
-void ReadJson(const json::Value& from, std::string_view name, NetOrder<T>& to) { ReadJson(from, name, to.value); }
+void ReadJson(const json::Value& from, std::string_view name, NetOrder<T>& to) {
+  ReadJson(from, name, to.value);
+}
 template <Number T>
-void WriteJson(json::Writer& to, const NetOrder<T>& from) { to.Unsigned(from.value); }
+void WriteJson(json::Writer& to, const NetOrder<T>& from) {
+  to.Unsigned(from.value);
+}
 template <Number T>
 void PutAttribute(Batch& to, uint16_t type, const NetOrder<T>& from) {
   to.PutValue(static_cast<uint16_t>(type | NLA_F_NET_BYTEORDER), SwapToNet(from.value));
 }
 template <Number T>
-void GetAttribute(Bytes from, NetOrder<T>& to) { to.value = SwapToNet(ReadValue<T>(from)); }
+void GetAttribute(Bytes from, NetOrder<T>& to) {
+  to.value = SwapToNet(ReadValue<T>(from));
+}
 
 }  // namespace trellis::netlink

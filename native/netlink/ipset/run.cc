@@ -43,9 +43,8 @@ void SetRun::Do(SetRequest& request, size_t index) {
 std::vector<Refusal> SetRun::Finish() {
   SendStaged();
   Flush();
-  std::stable_sort(refusals_.begin(), refusals_.end(), [](const Refusal& a, const Refusal& b) {
-    return std::tie(a.index, a.entry) < std::tie(b.index, b.entry);
-  });
+  std::stable_sort(refusals_.begin(), refusals_.end(),
+                   [](const Refusal& a, const Refusal& b) { return std::tie(a.index, a.entry) < std::tie(b.index, b.entry); });
   return std::move(refusals_);
 }
 

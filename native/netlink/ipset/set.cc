@@ -22,7 +22,8 @@ void WriteJson(json::Writer& to, const SetPortRange& from) {
 }
 
 void CheckSetName(const Opt<std::string>& name, std::string_view field) {
-  if (!name || name->empty() || name->size() >= IPSET_MAXNAMELEN) ThrowField(field, "must be the name of a set, 1 to 31 bytes long");
+  if (!name || name->empty() || name->size() >= IPSET_MAXNAMELEN)
+    ThrowField(field, "must be the name of a set, 1 to 31 bytes long");
 }
 
 void BeginIpset(Batch& batch, uint8_t command, uint16_t flags, uint8_t protocol, size_t owner) {
@@ -52,7 +53,8 @@ void IpSet::CheckNew() {
   if (known->method == SetMethod::Bitmap && !range) throw InputError("a set of type " + *type + " needs its range");
   family = hash ? family.value_or(AF_INET) : static_cast<uint8_t>(AF_UNSPEC);
   if (hash && *family != AF_INET && *family != AF_INET6) ThrowField("family", "must be inet or inet6");
-  if (netmask && (*netmask == 0 || *netmask > (*family == AF_INET6 ? 128 : 32))) ThrowField("netmask", "must be a prefix length of the set's family");
+  if (netmask && (*netmask == 0 || *netmask > (*family == AF_INET6 ? 128 : 32)))
+    ThrowField("netmask", "must be a prefix length of the set's family");
 }
 
 SetShape IpSet::Shape() const {

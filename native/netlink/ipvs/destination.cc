@@ -24,8 +24,10 @@ void IpvsDestination::Check(Verb verb) {
   upperThreshold = upperThreshold.value_or(0);
   lowerThreshold = lowerThreshold.value_or(0);
   if (*lowerThreshold > *upperThreshold) ThrowField("lowerThreshold", "must not be above the upperThreshold");
-  if (address->family() != *service.family && *forward != kTunnel) ThrowField("address", "must be of the service's family unless 'forward' is tunnel");
-  if ((tunnelType || tunnelPort) && *forward != kTunnel) ThrowField("tunnelType", "and 'tunnelPort' are for destinations whose 'forward' is tunnel");
+  if (address->family() != *service.family && *forward != kTunnel)
+    ThrowField("address", "must be of the service's family unless 'forward' is tunnel");
+  if ((tunnelType || tunnelPort) && *forward != kTunnel)
+    ThrowField("tunnelType", "and 'tunnelPort' are for destinations whose 'forward' is tunnel");
 }
 
 void IpvsDestination::Encode(Batch& batch, bool full) {

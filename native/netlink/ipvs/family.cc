@@ -58,7 +58,9 @@ class Builder {
     PutOne(object, create, true, index, verb == Verb::Replace ? EEXIST : 0);
   }
   void PutObject(IpvsService& service, Verb verb, size_t index) { PutByVerb(service, IPVS_CMD_NEW_SERVICE, verb, index, ESRCH); }
-  void PutObject(IpvsDestination& destination, Verb verb, size_t index) { PutByVerb(destination, IPVS_CMD_NEW_DEST, verb, index, ENOENT); }
+  void PutObject(IpvsDestination& destination, Verb verb, size_t index) {
+    PutByVerb(destination, IPVS_CMD_NEW_DEST, verb, index, ENOENT);
+  }
   void PutObject(IpvsTimeouts& timeouts, Verb, size_t index) {
     Begin(IPVS_CMD_SET_CONFIG, index);
     ToAttributes to(batch_);
@@ -84,12 +86,15 @@ class Builder {
 std::string Explain(const IpvsRequest& request, int error) {
   if (const auto* service = std::get_if<IpvsService>(&request.object)) {
     if (error == ENOENT && service->persistenceEngine) return "the kernel has no scheduler or persistence engine of that name";
-    if (error == ENOENT) return "the kernel has no scheduler " + service->scheduler.value_or("") + " (module ip_vs_" + service->scheduler.value_or("") + ")";
+    if (error == ENOENT)
+      return "the kernel has no scheduler " + service->scheduler.value_or("") + " (module ip_vs_" +
+             service->scheduler.value_or("") + ")";
     if (error == EAFNOSUPPORT) return "this kernel's ip_vs has no IPv6";
   } else if (std::holds_alternative<IpvsDestination>(request.object)) {
     if (error == ENOENT) return "the service has no such destination";
     // The kernel asks its local routing table, which a new namespace has only once its loopback was up.
-    if (error == EINVAL) return "the address is not that of a host; in a namespace whose loopback link is down no IPv4 address is";
+    if (error == EINVAL)
+      return "the address is not that of a host; in a namespace whose loopback link is down no IPv4 address is";
   } else if (std::holds_alternative<IpvsTimeouts>(request.object) && error == EINVAL) {
     return "a timeout is out of range";
   }
@@ -106,7 +111,9 @@ std::string Detail(const IpvsRequest& request) {
 }
 
 template <class T>
-void WriteObject(T& object, json::Writer& to) { ToJson(to).Object(object); }
+void WriteObject(T& object, json::Writer& to) {
+  ToJson(to).Object(object);
+}
 
 }  // namespace
 
@@ -123,7 +130,8 @@ IpvsInfo IpvsInfo::Decode(const MessageView& message) {
   out.Describe(from);
   Opt<uint32_t> code;
   from("version", IPVS_INFO_ATTR_VERSION, code);
-  if (code) out.version = std::to_string(*code >> 16 & 255) + "." + std::to_string(*code >> 8 & 255) + "." + std::to_string(*code & 255);
+  if (code)
+    out.version = std::to_string(*code >> 16 & 255) + "." + std::to_string(*code >> 8 & 255) + "." + std::to_string(*code & 255);
   return out;
 }
 
@@ -204,7 +212,8 @@ void IpvsFamily::QueryServices(FromJson& from, ObjectSink& sink) {
   };
   if (key) {
     const auto failures = socket_.Exchange(batch, take);
-    if (!failures.empty() && failures[0].error != ESRCH) throw KernelError(failures[0].error, "get service " + key->Text(), failures[0].text);
+    if (!failures.empty() && failures[0].error != ESRCH)
+      throw KernelError(failures[0].error, "get service " + key->Text(), failures[0].text);
   } else {
     for (const auto& datagram : socket_.Dump(batch, "list services")) ForEachMessage(datagram, take);
   }

@@ -7,9 +7,10 @@ namespace {
 
 // What may be done with what.
 enum class IpvsVerb : uint8_t { Add, Replace, Change, Delete, Flush, Zero };
-constexpr Name kIpvsVerbs[] = {{"add", static_cast<uint32_t>(IpvsVerb::Add)},         {"replace", static_cast<uint32_t>(IpvsVerb::Replace)},
-                               {"change", static_cast<uint32_t>(IpvsVerb::Change)},   {"delete", static_cast<uint32_t>(IpvsVerb::Delete)},
-                               {"flush", static_cast<uint32_t>(IpvsVerb::Flush)},     {"zero", static_cast<uint32_t>(IpvsVerb::Zero)}};
+constexpr Name kIpvsVerbs[] = {
+    {"add", static_cast<uint32_t>(IpvsVerb::Add)},       {"replace", static_cast<uint32_t>(IpvsVerb::Replace)},
+    {"change", static_cast<uint32_t>(IpvsVerb::Change)}, {"delete", static_cast<uint32_t>(IpvsVerb::Delete)},
+    {"flush", static_cast<uint32_t>(IpvsVerb::Flush)},   {"zero", static_cast<uint32_t>(IpvsVerb::Zero)}};
 
 // Flush is of everything; zero of everything or of one service.
 IpvsEverything ReadEverything(IpvsVerb verb, FromJson& from) {
@@ -67,8 +68,9 @@ IpvsRequest IpvsRequest::Read(const json::Value& request) {
     timeouts.Describe(from);
     read.object = timeouts;
   } else {
-    throw InputError("fields 'do' and 'kind' must be add, replace, change or delete of a service or destination, flush or zero of a service, "
-                     "or change of timeouts");
+    throw InputError(
+        "fields 'do' and 'kind' must be add, replace, change or delete of a service or destination, flush or zero of a service, "
+        "or change of timeouts");
   }
   from.Finish();
   return read;

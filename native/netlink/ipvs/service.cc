@@ -15,21 +15,20 @@ struct Flag {
   std::string_view scheduler;  // empty: any
   uint32_t bit;
 };
-constexpr Flag kFlags[] = {{"ops", "", IP_VS_SVC_F_ONEPACKET},
-                           {"sh-fallback", "sh", IP_VS_SVC_F_SCHED1},
-                           {"sh-port", "sh", IP_VS_SVC_F_SCHED2},
-                           {"mh-fallback", "mh", IP_VS_SVC_F_SCHED1},
-                           {"mh-port", "mh", IP_VS_SVC_F_SCHED2},
-                           {"flag-1", "", IP_VS_SVC_F_SCHED1},
-                           {"flag-2", "", IP_VS_SVC_F_SCHED2},
-                           {"flag-3", "", IP_VS_SVC_F_SCHED3}};
+constexpr Flag kFlags[] = {{"ops", "", IP_VS_SVC_F_ONEPACKET},    {"sh-fallback", "sh", IP_VS_SVC_F_SCHED1},
+                           {"sh-port", "sh", IP_VS_SVC_F_SCHED2}, {"mh-fallback", "mh", IP_VS_SVC_F_SCHED1},
+                           {"mh-port", "mh", IP_VS_SVC_F_SCHED2}, {"flag-1", "", IP_VS_SVC_F_SCHED1},
+                           {"flag-2", "", IP_VS_SVC_F_SCHED2},    {"flag-3", "", IP_VS_SVC_F_SCHED3}};
 
 uint32_t FlagBits(const std::vector<std::string>& words, const std::string& scheduler) {
   uint32_t bits = 0;
   for (const auto& word : words) {
     const auto* flag = std::find_if(std::begin(kFlags), std::end(kFlags), [&](const Flag& f) { return f.word == word; });
-    if (flag == std::end(kFlags)) ThrowField("flags", "knows no '" + word + "'; it knows ops, sh-fallback, sh-port, mh-fallback, mh-port, flag-1, flag-2, flag-3");
-    if (!flag->scheduler.empty() && flag->scheduler != scheduler) ThrowField("flags", "'" + word + "' is not for the scheduler " + scheduler);
+    if (flag == std::end(kFlags))
+      ThrowField("flags",
+                 "knows no '" + word + "'; it knows ops, sh-fallback, sh-port, mh-fallback, mh-port, flag-1, flag-2, flag-3");
+    if (!flag->scheduler.empty() && flag->scheduler != scheduler)
+      ThrowField("flags", "'" + word + "' is not for the scheduler " + scheduler);
     bits |= flag->bit;
   }
   return bits;
@@ -69,7 +68,9 @@ Opt<IpvsStatistics> GetStatistics(const AttributeTable& table, uint16_t wide, ui
   return out;
 }
 
-void PutIpvsAddress(Batch& batch, uint16_t type, const IpAddress& address) { batch.Put(type, address.octets.data(), address.octets.size()); }
+void PutIpvsAddress(Batch& batch, uint16_t type, const IpAddress& address) {
+  batch.Put(type, address.octets.data(), address.octets.size());
+}
 
 Opt<IpAddress> GetIpvsAddress(const AttributeTable& table, uint16_t type, int family) {
   const Bytes bytes = table.Get(type);
@@ -131,9 +132,11 @@ void IpvsService::Check(Verb verb) {
   if (statistics) ThrowField("statistics", "are told by the kernel, not to it");
   if (!scheduler) scheduler = "wlc";
   if (scheduler->empty() || scheduler->size() >= IP_VS_SCHEDNAME_MAXLEN) ThrowField("scheduler", "must be 1 to 15 bytes long");
-  if (persistenceEngine && persistenceEngine->size() >= IP_VS_PENAME_MAXLEN) ThrowField("persistenceEngine", "must be 1 to 15 bytes long");
+  if (persistenceEngine && persistenceEngine->size() >= IP_VS_PENAME_MAXLEN)
+    ThrowField("persistenceEngine", "must be 1 to 15 bytes long");
   if (persistence && *persistence == 0) ThrowField("persistence", "must be at least one second");
-  if (!persistence && (persistencePrefix || persistenceEngine)) throw InputError("persistencePrefix and persistenceEngine are for services with a persistence");
+  if (!persistence && (persistencePrefix || persistenceEngine))
+    throw InputError("persistencePrefix and persistenceEngine are for services with a persistence");
   if (persistencePrefix && (*persistencePrefix == 0 || *persistencePrefix > WholePrefix(*key.family)))
     ThrowField("persistencePrefix", "must be a prefix length of the service's family");
   if (flags) FlagBits(*flags, *scheduler);

@@ -84,7 +84,8 @@ struct Redir {
   }
 };
 
-inline constexpr Name kRejectTypes[] = {{"icmp", NFT_REJECT_ICMP_UNREACH}, {"tcp-reset", NFT_REJECT_TCP_RST}, {"icmpx", NFT_REJECT_ICMPX_UNREACH}};
+inline constexpr Name kRejectTypes[] = {
+    {"icmp", NFT_REJECT_ICMP_UNREACH}, {"tcp-reset", NFT_REJECT_TCP_RST}, {"icmpx", NFT_REJECT_ICMPX_UNREACH}};
 
 struct Reject {
   static constexpr std::string_view kName = "reject";
@@ -142,11 +143,15 @@ struct Limit {
   }
 };
 
-inline constexpr Name kLogLevels[] = {{"emerg", NFT_LOGLEVEL_EMERG},   {"alert", NFT_LOGLEVEL_ALERT},   {"crit", NFT_LOGLEVEL_CRIT},
-                                      {"err", NFT_LOGLEVEL_ERR},       {"warn", NFT_LOGLEVEL_WARNING},  {"notice", NFT_LOGLEVEL_NOTICE},
-                                      {"info", NFT_LOGLEVEL_INFO},     {"debug", NFT_LOGLEVEL_DEBUG},   {"audit", NFT_LOGLEVEL_AUDIT}};
-inline constexpr Name kLogFlags[] = {{"tcp-sequence", NF_LOG_TCPSEQ}, {"tcp-options", NF_LOG_TCPOPT}, {"ip-options", NF_LOG_IPOPT},
-                                     {"skuid", NF_LOG_UID},           {"ether", NF_LOG_MACDECODE}};
+inline constexpr Name kLogLevels[] = {
+    {"emerg", NFT_LOGLEVEL_EMERG}, {"alert", NFT_LOGLEVEL_ALERT},  {"crit", NFT_LOGLEVEL_CRIT},
+    {"err", NFT_LOGLEVEL_ERR},     {"warn", NFT_LOGLEVEL_WARNING}, {"notice", NFT_LOGLEVEL_NOTICE},
+    {"info", NFT_LOGLEVEL_INFO},   {"debug", NFT_LOGLEVEL_DEBUG},  {"audit", NFT_LOGLEVEL_AUDIT}};
+inline constexpr Name kLogFlags[] = {{"tcp-sequence", NF_LOG_TCPSEQ},
+                                     {"tcp-options", NF_LOG_TCPOPT},
+                                     {"ip-options", NF_LOG_IPOPT},
+                                     {"skuid", NF_LOG_UID},
+                                     {"ether", NF_LOG_MACDECODE}};
 
 // Without a group to the kernel's log; with one to that nfnetlink_log group.
 struct Log {

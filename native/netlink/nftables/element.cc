@@ -48,7 +48,8 @@ RawElement DecodeElement(Bytes bytes) {
   if (table.Has(NFTA_SET_ELEM_EXPIRATION)) out.expiresMs = be64toh(ReadValue<uint64_t>(table.Get(NFTA_SET_ELEM_EXPIRATION)));
   out.comment = FindUserText(table.Get(NFTA_SET_ELEM_USERDATA), kComment);
   if (table.Has(NFTA_SET_ELEM_DATA)) {
-    if (AttributeTable(table.Get(NFTA_SET_ELEM_DATA)).Has(NFTA_DATA_VERDICT)) GetAttribute(table.Get(NFTA_SET_ELEM_DATA), out.verdict.emplace());
+    if (AttributeTable(table.Get(NFTA_SET_ELEM_DATA)).Has(NFTA_DATA_VERDICT))
+      GetAttribute(table.Get(NFTA_SET_ELEM_DATA), out.verdict.emplace());
     else out.data = GetKey(table.Get(NFTA_SET_ELEM_DATA));
   }
   return out;
@@ -95,8 +96,10 @@ void Elements::Check(Verb verb) {
     if (!ready.isCatchAll) ready.key = keyType.Parse(*element.key, ranges_, "key");
     CheckComment(element.comment);
     if (!adds) continue;
-    Need(element.verdict.has_value() == (mapType && dataType.IsVerdict()), "an element has a verdict if, and only if, the mapType is verdict");
-    Need(element.data.has_value() == (mapType && !dataType.IsVerdict()), "an element has data if, and only if, there is a mapType other than verdict");
+    Need(element.verdict.has_value() == (mapType && dataType.IsVerdict()),
+         "an element has a verdict if, and only if, the mapType is verdict");
+    Need(element.data.has_value() == (mapType && !dataType.IsVerdict()),
+         "an element has data if, and only if, there is a mapType other than verdict");
     if (element.data) ready.data = dataType.Parse(*element.data, false, "data").from;
   }
 }
@@ -110,7 +113,9 @@ void Elements::BeginList(Batch& batch, uint16_t type, uint16_t newFlags, size_t 
 
 void Elements::Encode(Batch& batch, Verb verb, size_t owner) {
   const bool adds = verb == Verb::Add || verb == Verb::Create;
-  const uint16_t type = adds ? static_cast<uint16_t>(NFT_MSG_NEWSETELEM) : verb == Verb::Destroy ? kDestroyElement : static_cast<uint16_t>(NFT_MSG_DELSETELEM);
+  const uint16_t type = adds                    ? static_cast<uint16_t>(NFT_MSG_NEWSETELEM)
+                        : verb == Verb::Destroy ? kDestroyElement
+                                                : static_cast<uint16_t>(NFT_MSG_DELSETELEM);
   const uint16_t newFlags = adds ? NewFlags(verb) : 0;
   size_t list = 0;
   BeginList(batch, type, newFlags, owner, list);
@@ -164,7 +169,8 @@ void Elements::PutElement(Batch& batch, const Element& element, const Ready& rea
 std::vector<RawElement> DecodeElements(const MessageView& message) {
   std::vector<RawElement> out;
   const AttributeTable table(message.Attributes<nfgenmsg>());
-  ForEachAttribute(table.Get(NFTA_SET_ELEM_LIST_ELEMENTS), [&](const Attribute& item) { out.push_back(DecodeElement(item.data)); });
+  ForEachAttribute(table.Get(NFTA_SET_ELEM_LIST_ELEMENTS),
+                   [&](const Attribute& item) { out.push_back(DecodeElement(item.data)); });
   return out;
 }
 

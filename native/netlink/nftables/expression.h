@@ -16,7 +16,9 @@ struct Other {
   Opt<std::string> name;
 
   template <class C>
-  void Describe(C& c) { c.Plain("name", name); }
+  void Describe(C& c) {
+    c.Plain("name", name);
+  }
   void Check() const { throw InputError("an expression of kind 'other' can be read but not written"); }
   void Tidy() {}
 };

@@ -17,9 +17,9 @@ struct Kind {
   NftObject (*make)();
 };
 constexpr Kind kKinds[] = {
-    {Table::kKind, [] { return NftObject(Table{}); }},     {Chain::kKind, [] { return NftObject(Chain{}); }},
-    {nft::Rule::kKind, [] { return NftObject(nft::Rule{}); }}, {Set::kKind, [] { return NftObject(Set{}); }},
-    {Elements::kKind, [] { return NftObject(Elements{}); }}, {Ruleset::kKind, [] { return NftObject(Ruleset{}); }},
+    {Table::kKind, [] { return NftObject(Table{}); }},          {Chain::kKind, [] { return NftObject(Chain{}); }},
+    {nft::Rule::kKind, [] { return NftObject(nft::Rule{}); }},  {Set::kKind, [] { return NftObject(Set{}); }},
+    {Elements::kKind, [] { return NftObject(Elements{}); }},    {Ruleset::kKind, [] { return NftObject(Ruleset{}); }},
     {Generation::kKind, [] { return NftObject(Generation{}); }}};
 
 std::string_view KindWord(const json::Value& request) {
@@ -85,7 +85,9 @@ void PutTransactionMessage(Batch& batch, uint16_t type, const Opt<uint32_t>& gen
 
 }  // namespace
 
-void BeginTransaction(Batch& batch, const Opt<uint32_t>& generation) { PutTransactionMessage(batch, NFNL_MSG_BATCH_BEGIN, generation); }
+void BeginTransaction(Batch& batch, const Opt<uint32_t>& generation) {
+  PutTransactionMessage(batch, NFNL_MSG_BATCH_BEGIN, generation);
+}
 
 void EndTransaction(Batch& batch) { PutTransactionMessage(batch, NFNL_MSG_BATCH_END, std::nullopt); }
 
@@ -95,7 +97,8 @@ NftRequest NftRequest::Read(const json::Value& request) {
   const json::Value* verb = from.Take("do");
   NftObject object = Make(KindWord(request));
   if (verb == nullptr) throw InputError("field 'do' must be one of " + ListWords(nft::kVerbs));
-  NftRequest read{static_cast<nft::Verb>(ReadWord(*verb, "do", nft::kVerbs, static_cast<uint32_t>(nft::Verb::Check))), std::move(object)};
+  NftRequest read{static_cast<nft::Verb>(ReadWord(*verb, "do", nft::kVerbs, static_cast<uint32_t>(nft::Verb::Check))),
+                  std::move(object)};
   Opt<bool> emulate;
   if (read.verb == nft::Verb::Destroy) from.Plain("emulate", emulate);
   read.emulate = emulate.value_or(false);

@@ -66,7 +66,8 @@ Handles ListHandles(Socket& socket, const Place& place, const std::vector<std::s
 std::vector<Refusal> NftFamily::FindRules(std::vector<NftRequest>& requests) {
   std::map<Place, std::vector<size_t>> wanted;
   for (size_t i = 0; i < requests.size(); ++i)
-    if (const auto* rule = std::get_if<nft::Rule>(&requests[i].object); rule && requests[i].verb == nft::Verb::Delete && !rule->handle)
+    if (const auto* rule = std::get_if<nft::Rule>(&requests[i].object);
+        rule && requests[i].verb == nft::Verb::Delete && !rule->handle)
       wanted[{*rule->family, *rule->table, *rule->chain}].push_back(i);
   std::vector<Refusal> missing;
   for (const auto& [place, indexes] : wanted) {

@@ -18,7 +18,8 @@ inline constexpr Name kPayloadBases[] = {{"link", NFT_PAYLOAD_LL_HEADER},
                                          {"network", NFT_PAYLOAD_NETWORK_HEADER},
                                          {"transport", NFT_PAYLOAD_TRANSPORT_HEADER},
                                          {"inner", NFT_PAYLOAD_INNER_HEADER}};
-inline constexpr Name kChecksums[] = {{"none", NFT_PAYLOAD_CSUM_NONE}, {"inet", NFT_PAYLOAD_CSUM_INET}, {"sctp", NFT_PAYLOAD_CSUM_SCTP}};
+inline constexpr Name kChecksums[] = {
+    {"none", NFT_PAYLOAD_CSUM_NONE}, {"inet", NFT_PAYLOAD_CSUM_INET}, {"sctp", NFT_PAYLOAD_CSUM_SCTP}};
 inline constexpr Name kChecksumFlags[] = {{"pseudoheader", NFT_PAYLOAD_L4CSUM_PSEUDOHDR}};
 
 struct Payload {
@@ -49,16 +50,41 @@ struct Payload {
   }
 };
 
-inline constexpr Name kMetaKeys[] = {
-    {"len", NFT_META_LEN},           {"protocol", NFT_META_PROTOCOL},   {"priority", NFT_META_PRIORITY}, {"mark", NFT_META_MARK},
-    {"iif", NFT_META_IIF},           {"oif", NFT_META_OIF},             {"iifname", NFT_META_IIFNAME},   {"oifname", NFT_META_OIFNAME},
-    {"iiftype", NFT_META_IIFTYPE},   {"oiftype", NFT_META_OIFTYPE},     {"skuid", NFT_META_SKUID},       {"skgid", NFT_META_SKGID},
-    {"nftrace", NFT_META_NFTRACE},   {"rtclassid", NFT_META_RTCLASSID}, {"secmark", NFT_META_SECMARK},   {"nfproto", NFT_META_NFPROTO},
-    {"l4proto", NFT_META_L4PROTO},   {"ibrname", NFT_META_BRI_IIFNAME}, {"obrname", NFT_META_BRI_OIFNAME}, {"pkttype", NFT_META_PKTTYPE},
-    {"cpu", NFT_META_CPU},           {"iifgroup", NFT_META_IIFGROUP},   {"oifgroup", NFT_META_OIFGROUP}, {"cgroup", NFT_META_CGROUP},
-    {"random", NFT_META_PRANDOM},    {"ipsec", NFT_META_SECPATH},       {"iifkind", NFT_META_IIFKIND},   {"oifkind", NFT_META_OIFKIND},
-    {"ibrpvid", NFT_META_BRI_IIFPVID}, {"ibrvproto", NFT_META_BRI_IIFVPROTO}, {"time", NFT_META_TIME_NS}, {"day", NFT_META_TIME_DAY},
-    {"hour", NFT_META_TIME_HOUR},    {"sdif", NFT_META_SDIF},           {"sdifname", NFT_META_SDIFNAME}};
+inline constexpr Name kMetaKeys[] = {{"len", NFT_META_LEN},
+                                     {"protocol", NFT_META_PROTOCOL},
+                                     {"priority", NFT_META_PRIORITY},
+                                     {"mark", NFT_META_MARK},
+                                     {"iif", NFT_META_IIF},
+                                     {"oif", NFT_META_OIF},
+                                     {"iifname", NFT_META_IIFNAME},
+                                     {"oifname", NFT_META_OIFNAME},
+                                     {"iiftype", NFT_META_IIFTYPE},
+                                     {"oiftype", NFT_META_OIFTYPE},
+                                     {"skuid", NFT_META_SKUID},
+                                     {"skgid", NFT_META_SKGID},
+                                     {"nftrace", NFT_META_NFTRACE},
+                                     {"rtclassid", NFT_META_RTCLASSID},
+                                     {"secmark", NFT_META_SECMARK},
+                                     {"nfproto", NFT_META_NFPROTO},
+                                     {"l4proto", NFT_META_L4PROTO},
+                                     {"ibrname", NFT_META_BRI_IIFNAME},
+                                     {"obrname", NFT_META_BRI_OIFNAME},
+                                     {"pkttype", NFT_META_PKTTYPE},
+                                     {"cpu", NFT_META_CPU},
+                                     {"iifgroup", NFT_META_IIFGROUP},
+                                     {"oifgroup", NFT_META_OIFGROUP},
+                                     {"cgroup", NFT_META_CGROUP},
+                                     {"random", NFT_META_PRANDOM},
+                                     {"ipsec", NFT_META_SECPATH},
+                                     {"iifkind", NFT_META_IIFKIND},
+                                     {"oifkind", NFT_META_OIFKIND},
+                                     {"ibrpvid", NFT_META_BRI_IIFPVID},
+                                     {"ibrvproto", NFT_META_BRI_IIFVPROTO},
+                                     {"time", NFT_META_TIME_NS},
+                                     {"day", NFT_META_TIME_DAY},
+                                     {"hour", NFT_META_TIME_HOUR},
+                                     {"sdif", NFT_META_SDIF},
+                                     {"sdifname", NFT_META_SDIFNAME}};
 
 struct Meta {
   static constexpr std::string_view kName = "meta";
@@ -76,13 +102,30 @@ struct Meta {
   void Tidy() {}
 };
 
-inline constexpr Name kCtKeys[] = {
-    {"state", NFT_CT_STATE},     {"direction", NFT_CT_DIRECTION},   {"status", NFT_CT_STATUS},       {"mark", NFT_CT_MARK},
-    {"secmark", NFT_CT_SECMARK}, {"expiration", NFT_CT_EXPIRATION}, {"helper", NFT_CT_HELPER},       {"l3proto", NFT_CT_L3PROTOCOL},
-    {"src", NFT_CT_SRC},         {"dst", NFT_CT_DST},               {"protocol", NFT_CT_PROTOCOL},   {"proto-src", NFT_CT_PROTO_SRC},
-    {"proto-dst", NFT_CT_PROTO_DST}, {"label", NFT_CT_LABELS},      {"packets", NFT_CT_PKTS},        {"bytes", NFT_CT_BYTES},
-    {"avgpkt", NFT_CT_AVGPKT},   {"zone", NFT_CT_ZONE},             {"event", NFT_CT_EVENTMASK},     {"ip saddr", NFT_CT_SRC_IP},
-    {"ip daddr", NFT_CT_DST_IP}, {"ip6 saddr", NFT_CT_SRC_IP6},     {"ip6 daddr", NFT_CT_DST_IP6},   {"id", NFT_CT_ID}};
+inline constexpr Name kCtKeys[] = {{"state", NFT_CT_STATE},
+                                   {"direction", NFT_CT_DIRECTION},
+                                   {"status", NFT_CT_STATUS},
+                                   {"mark", NFT_CT_MARK},
+                                   {"secmark", NFT_CT_SECMARK},
+                                   {"expiration", NFT_CT_EXPIRATION},
+                                   {"helper", NFT_CT_HELPER},
+                                   {"l3proto", NFT_CT_L3PROTOCOL},
+                                   {"src", NFT_CT_SRC},
+                                   {"dst", NFT_CT_DST},
+                                   {"protocol", NFT_CT_PROTOCOL},
+                                   {"proto-src", NFT_CT_PROTO_SRC},
+                                   {"proto-dst", NFT_CT_PROTO_DST},
+                                   {"label", NFT_CT_LABELS},
+                                   {"packets", NFT_CT_PKTS},
+                                   {"bytes", NFT_CT_BYTES},
+                                   {"avgpkt", NFT_CT_AVGPKT},
+                                   {"zone", NFT_CT_ZONE},
+                                   {"event", NFT_CT_EVENTMASK},
+                                   {"ip saddr", NFT_CT_SRC_IP},
+                                   {"ip daddr", NFT_CT_DST_IP},
+                                   {"ip6 saddr", NFT_CT_SRC_IP6},
+                                   {"ip6 daddr", NFT_CT_DST_IP6},
+                                   {"id", NFT_CT_ID}};
 inline constexpr Name kCtDirections[] = {{"original", 0}, {"reply", 1}};
 
 struct Ct {
@@ -103,7 +146,8 @@ struct Ct {
   void Tidy() {}
 };
 
-inline constexpr Name kFibResults[] = {{"oif", NFT_FIB_RESULT_OIF}, {"oifname", NFT_FIB_RESULT_OIFNAME}, {"type", NFT_FIB_RESULT_ADDRTYPE}};
+inline constexpr Name kFibResults[] = {
+    {"oif", NFT_FIB_RESULT_OIF}, {"oifname", NFT_FIB_RESULT_OIFNAME}, {"type", NFT_FIB_RESULT_ADDRTYPE}};
 inline constexpr Name kFibFlags[] = {{"saddr", NFTA_FIB_F_SADDR}, {"daddr", NFTA_FIB_F_DADDR}, {"mark", NFTA_FIB_F_MARK},
                                      {"iif", NFTA_FIB_F_IIF},     {"oif", NFTA_FIB_F_OIF},     {"present", NFTA_FIB_F_PRESENT}};
 

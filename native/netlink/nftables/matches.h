@@ -44,7 +44,8 @@ struct Range {
   void Tidy() {}
 };
 
-inline constexpr Name kBitwiseOps[] = {{"mask-xor", NFT_BITWISE_BOOL}, {"lshift", NFT_BITWISE_LSHIFT}, {"rshift", NFT_BITWISE_RSHIFT}};
+inline constexpr Name kBitwiseOps[] = {
+    {"mask-xor", NFT_BITWISE_BOOL}, {"lshift", NFT_BITWISE_LSHIFT}, {"rshift", NFT_BITWISE_RSHIFT}};
 
 // dreg = (sreg & mask) ^ xor, or a shift by `shift` (four bytes, the host's order).
 struct Bitwise {
@@ -118,7 +119,8 @@ struct Lookup {
   void Tidy() { DropZero(flags); }
 };
 
-inline constexpr Name kDynsetOps[] = {{"add", NFT_DYNSET_OP_ADD}, {"update", NFT_DYNSET_OP_UPDATE}, {"delete", NFT_DYNSET_OP_DELETE}};
+inline constexpr Name kDynsetOps[] = {
+    {"add", NFT_DYNSET_OP_ADD}, {"update", NFT_DYNSET_OP_UPDATE}, {"delete", NFT_DYNSET_OP_DELETE}};
 inline constexpr Name kDynsetFlags[] = {{"invert", NFT_DYNSET_F_INV}};
 
 // Adds, refreshes or deletes an element of a set from the packet path.

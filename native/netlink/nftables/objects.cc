@@ -12,8 +12,9 @@ namespace {
 // The note that holds a comment in the user data of tables, chains and rules alike.
 constexpr uint8_t kCommentNote = 0;
 
-constexpr Name kInetHooks[] = {{"prerouting", NF_INET_PRE_ROUTING}, {"input", NF_INET_LOCAL_IN},         {"forward", NF_INET_FORWARD},
-                               {"output", NF_INET_LOCAL_OUT},       {"postrouting", NF_INET_POST_ROUTING}, {"ingress", NF_INET_INGRESS}};
+constexpr Name kInetHooks[] = {{"prerouting", NF_INET_PRE_ROUTING},   {"input", NF_INET_LOCAL_IN},
+                               {"forward", NF_INET_FORWARD},          {"output", NF_INET_LOCAL_OUT},
+                               {"postrouting", NF_INET_POST_ROUTING}, {"ingress", NF_INET_INGRESS}};
 constexpr Name kArpHooks[] = {{"input", 0}, {"output", 1}};
 constexpr Name kNetdevHooks[] = {{"ingress", 0}, {"egress", 1}};
 
@@ -90,7 +91,8 @@ void Chain::Check(Verb verb) const {
   CheckName(name, "name");
   CheckComment(comment);
   if (hook) {
-    if (!ValueOf(HooksOf(*family), *hook)) ThrowField("hook", "must be one of " + ListWords(HooksOf(*family)) + " in this family");
+    if (!ValueOf(HooksOf(*family), *hook))
+      ThrowField("hook", "must be one of " + ListWords(HooksOf(*family)) + " in this family");
     Need(type && priority, "a base chain needs type, hook and priority");
   } else {
     Need(!type && !priority && !devices, "type, priority and devices belong to a base chain, which has a hook");

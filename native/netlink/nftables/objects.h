@@ -8,10 +8,11 @@ namespace trellis::netlink::nft {
 // What a request does. Add makes it or leaves it; Create wants it new; Destroy is a Delete that does not mind.
 enum class Verb : uint8_t { Add, Create, Insert, Replace, Delete, Destroy, Flush, Check };
 
-inline constexpr Name kVerbs[] = {{"add", static_cast<uint32_t>(Verb::Add)},         {"create", static_cast<uint32_t>(Verb::Create)},
-                                  {"insert", static_cast<uint32_t>(Verb::Insert)},   {"replace", static_cast<uint32_t>(Verb::Replace)},
-                                  {"delete", static_cast<uint32_t>(Verb::Delete)},   {"destroy", static_cast<uint32_t>(Verb::Destroy)},
-                                  {"flush", static_cast<uint32_t>(Verb::Flush)},     {"check", static_cast<uint32_t>(Verb::Check)}};
+inline constexpr Name kVerbs[] = {
+    {"add", static_cast<uint32_t>(Verb::Add)},       {"create", static_cast<uint32_t>(Verb::Create)},
+    {"insert", static_cast<uint32_t>(Verb::Insert)}, {"replace", static_cast<uint32_t>(Verb::Replace)},
+    {"delete", static_cast<uint32_t>(Verb::Delete)}, {"destroy", static_cast<uint32_t>(Verb::Destroy)},
+    {"flush", static_cast<uint32_t>(Verb::Flush)},   {"check", static_cast<uint32_t>(Verb::Check)}};
 
 // The flags of a NEW message for Add and Create.
 uint16_t NewFlags(Verb verb);
@@ -103,7 +104,9 @@ struct Ruleset {
   Opt<uint8_t> family;
 
   template <class C>
-  void Describe(C& c) { c.PlainNamed("family", family, kNftFamilies); }
+  void Describe(C& c) {
+    c.PlainNamed("family", family, kNftFamilies);
+  }
   void Check(Verb verb) const;
   void Encode(Batch& batch, Verb verb, size_t owner);
 };
@@ -114,7 +117,9 @@ struct Generation {
   Opt<uint32_t> generation;
 
   template <class C>
-  void Describe(C& c) { c.Plain("generation", generation); }
+  void Describe(C& c) {
+    c.Plain("generation", generation);
+  }
   void Check(Verb verb) const;
   void Encode(Batch&, Verb, size_t) {}
 };

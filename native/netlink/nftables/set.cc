@@ -112,7 +112,8 @@ Set Set::Decode(const MessageView& message) {
   const AttributeTable description(table.Get(NFTA_SET_DESC));
   if (description.Has(NFTA_SET_DESC_SIZE)) out.size = be32toh(ReadValue<uint32_t>(description.Get(NFTA_SET_DESC_SIZE)));
   const Bytes notes = table.Get(NFTA_SET_USERDATA);
-  if (const auto merge = FindUserData(notes, kMergeElements); merge && merge->size() == 4 && ReadValue<uint32_t>(*merge) != 0) out.autoMerge = true;
+  if (const auto merge = FindUserData(notes, kMergeElements); merge && merge->size() == 4 && ReadValue<uint32_t>(*merge) != 0)
+    out.autoMerge = true;
   out.comment = FindUserText(notes, kSetComment);
   return out;
 }

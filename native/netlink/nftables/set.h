@@ -6,8 +6,11 @@
 
 namespace trellis::netlink::nft {
 
-inline constexpr Name kSetFlags[] = {{"anonymous", NFT_SET_ANONYMOUS}, {"constant", NFT_SET_CONSTANT}, {"interval", NFT_SET_INTERVAL},
-                                     {"timeout", NFT_SET_TIMEOUT},     {"dynamic", NFT_SET_EVAL}};
+inline constexpr Name kSetFlags[] = {{"anonymous", NFT_SET_ANONYMOUS},
+                                     {"constant", NFT_SET_CONSTANT},
+                                     {"interval", NFT_SET_INTERVAL},
+                                     {"timeout", NFT_SET_TIMEOUT},
+                                     {"dynamic", NFT_SET_EVAL}};
 inline constexpr Name kSetPolicies[] = {{"performance", NFT_SET_POL_PERFORMANCE}, {"memory", NFT_SET_POL_MEMORY}};
 
 // A set; with `mapType` a map. An anonymous one is called "__set%d" or "__map%d", gets its number from the kernel, and

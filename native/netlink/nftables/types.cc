@@ -14,17 +14,17 @@ constexpr uint32_t kTypeBits = 6;
 constexpr size_t kMaxFields = 5;
 
 constexpr DataType kTypes[] = {
-    {"verdict", 1, 0, false, Form::Verdict},     {"nf_proto", 2, 1, true, Form::Number},
-    {"integer", 4, 4, true, Form::Number},       {"ipv4_addr", 7, 4, false, Form::Ipv4},
-    {"ipv6_addr", 8, 16, false, Form::Ipv6},     {"ether_addr", 9, 6, false, Form::Ether},
+    {"verdict", 1, 0, false, Form::Verdict},         {"nf_proto", 2, 1, true, Form::Number},
+    {"integer", 4, 4, true, Form::Number},           {"ipv4_addr", 7, 4, false, Form::Ipv4},
+    {"ipv6_addr", 8, 16, false, Form::Ipv6},         {"ether_addr", 9, 6, false, Form::Ether},
     {"ether_type", 10, 2, false, Form::Hexadecimal}, {"inet_proto", 12, 1, false, Form::Protocol},
-    {"inet_service", 13, 2, false, Form::Number}, {"icmp_type", 14, 1, false, Form::Number},
-    {"mark", 19, 4, true, Form::Hexadecimal},    {"iface_index", 20, 4, true, Form::Number},
-    {"ct_state", 26, 4, true, Form::Hexadecimal}, {"icmpv6_type", 29, 1, false, Form::Number},
-    {"fib_addrtype", 38, 4, true, Form::Number}, {"ifname", 41, IFNAMSIZ, true, Form::Text},
+    {"inet_service", 13, 2, false, Form::Number},    {"icmp_type", 14, 1, false, Form::Number},
+    {"mark", 19, 4, true, Form::Hexadecimal},        {"iface_index", 20, 4, true, Form::Number},
+    {"ct_state", 26, 4, true, Form::Hexadecimal},    {"icmpv6_type", 29, 1, false, Form::Number},
+    {"fib_addrtype", 38, 4, true, Form::Number},     {"ifname", 41, IFNAMSIZ, true, Form::Text},
 };
 
-constexpr Name kProtocols[] = {{"icmp", 1}, {"igmp", 2}, {"tcp", 6},   {"udp", 17},  {"gre", 47},       {"esp", 50},
+constexpr Name kProtocols[] = {{"icmp", 1}, {"igmp", 2},    {"tcp", 6},    {"udp", 17},      {"gre", 47}, {"esp", 50},
                                {"ah", 51},  {"icmpv6", 58}, {"sctp", 132}, {"udplite", 136}, {"dccp", 33}};
 
 uint32_t Padded(uint32_t size) { return (size + NFT_REG32_SIZE - 1) / NFT_REG32_SIZE * NFT_REG32_SIZE; }
@@ -91,7 +91,8 @@ void ParseField(std::string_view text, const DataType& type, bool ranges, std::s
   if (ranges && dash != std::string_view::npos) {
     ParseOne(text.substr(0, dash), type, true, field, from);
     ParseOne(text.substr(dash + 1), type, true, field, to);
-    if (memcmp(from, to, type.size) > 0) ThrowField(field, "holds '" + std::string(text) + "', a range that ends before it begins");
+    if (memcmp(from, to, type.size) > 0)
+      ThrowField(field, "holds '" + std::string(text) + "', a range that ends before it begins");
     return;
   }
   if (ranges && address && text.find('/') != std::string_view::npos) {
@@ -183,7 +184,8 @@ KeyType KeyType::FromWords(const std::vector<std::string>& words, std::string_vi
   }
   if (type.fields_.empty()) ThrowField(field, "must name a type");
   // nft packs the type's numbers into 32 bits, six each.
-  if (type.Length() > NFT_DATA_VALUE_MAXLEN || type.fields_.size() > kMaxFields) ThrowField(field, "is longer than 64 bytes or 5 fields");
+  if (type.Length() > NFT_DATA_VALUE_MAXLEN || type.fields_.size() > kMaxFields)
+    ThrowField(field, "is longer than 64 bytes or 5 fields");
   return type;
 }
 
@@ -233,7 +235,8 @@ KeyRange KeyType::Parse(std::string_view text, bool ranges, std::string_view fie
     const bool last = i + 1 == fields_.size();
     const size_t end = last ? std::string_view::npos : rest.find(kSeparator);
     if (!last && end == std::string_view::npos)
-      ThrowField(field, "holds '" + std::string(text) + "', but needs " + std::to_string(fields_.size()) + " parts with \" . \" between them");
+      ThrowField(field, "holds '" + std::string(text) + "', but needs " + std::to_string(fields_.size()) +
+                            " parts with \" . \" between them");
     ParseField(rest.substr(0, end), *fields_[i], ranges, field, key.from.data.data() + at, key.to.data.data() + at);
     at += Padded(fields_[i]->size);
     if (!last) rest = rest.substr(end + kSeparator.size());

@@ -10,8 +10,8 @@ struct VerdictWord {
   std::string_view word;
   int32_t code;
 };
-constexpr VerdictWord kVerdicts[] = {{"accept", NF_ACCEPT},       {"drop", NF_DROP},       {"return", NFT_RETURN},
-                                     {"continue", NFT_CONTINUE}, {"break", NFT_BREAK}};
+constexpr VerdictWord kVerdicts[] = {
+    {"accept", NF_ACCEPT}, {"drop", NF_DROP}, {"return", NFT_RETURN}, {"continue", NFT_CONTINUE}, {"break", NFT_BREAK}};
 constexpr std::string_view kJump = "jump ", kGoto = "goto ";
 constexpr size_t kMaxComment = 128;
 
@@ -19,8 +19,7 @@ constexpr size_t kMaxComment = 128;
 
 void ReadJson(const json::Value& from, std::string_view name, RawValue& to) {
   auto bytes = from.IsString() ? FromHex(from.string()) : std::nullopt;
-  if (!bytes || bytes->empty() || bytes->size() > NFT_DATA_VALUE_MAXLEN)
-    ThrowField(name, "must be 1 to 64 bytes in hexadecimal");
+  if (!bytes || bytes->empty() || bytes->size() > NFT_DATA_VALUE_MAXLEN) ThrowField(name, "must be 1 to 64 bytes in hexadecimal");
   to.bytes = std::move(*bytes);
 }
 

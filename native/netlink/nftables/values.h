@@ -11,8 +11,8 @@
 
 namespace trellis::netlink::nft {
 
-inline constexpr Name kNftFamilies[] = {{"ip", NFPROTO_IPV4},   {"ip6", NFPROTO_IPV6},     {"inet", NFPROTO_INET},
-                                        {"arp", NFPROTO_ARP},   {"bridge", NFPROTO_BRIDGE}, {"netdev", NFPROTO_NETDEV}};
+inline constexpr Name kNftFamilies[] = {{"ip", NFPROTO_IPV4}, {"ip6", NFPROTO_IPV6},      {"inet", NFPROTO_INET},
+                                        {"arp", NFPROTO_ARP}, {"bridge", NFPROTO_BRIDGE}, {"netdev", NFPROTO_NETDEV}};
 
 // What a register holds, raw: hexadecimal in JSON, NFTA_DATA_VALUE inside the attribute.
 struct RawValue {

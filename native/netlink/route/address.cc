@@ -53,7 +53,8 @@ Address Address::Decode(const MessageView& message) {
   if (!local) ThrowMalformed("an address message without an address");
   out.address = IpPrefix{*local, head.ifa_prefixlen};
   if (remote && !(*remote == *local)) out.peer = remote;
-  out.flags = WordFlags<kAddressFlags>{from.table().Has(IFA_FLAGS) ? ReadValue<uint32_t>(from.table().Get(IFA_FLAGS)) : head.ifa_flags};
+  out.flags =
+      WordFlags<kAddressFlags>{from.table().Has(IFA_FLAGS) ? ReadValue<uint32_t>(from.table().Get(IFA_FLAGS)) : head.ifa_flags};
   if (from.table().Has(IFA_CACHEINFO)) {
     const auto lifetimes = ReadValue<ifa_cacheinfo>(from.table().Get(IFA_CACHEINFO));
     out.validLifetime = lifetimes.ifa_valid;

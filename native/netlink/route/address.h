@@ -9,15 +9,17 @@
 
 namespace trellis::netlink {
 
-inline constexpr Name kScopes[] = {
-    {"global", RT_SCOPE_UNIVERSE}, {"site", RT_SCOPE_SITE}, {"link", RT_SCOPE_LINK}, {"host", RT_SCOPE_HOST}, {"nowhere", RT_SCOPE_NOWHERE}};
+inline constexpr Name kScopes[] = {{"global", RT_SCOPE_UNIVERSE},
+                                   {"site", RT_SCOPE_SITE},
+                                   {"link", RT_SCOPE_LINK},
+                                   {"host", RT_SCOPE_HOST},
+                                   {"nowhere", RT_SCOPE_NOWHERE}};
 
-inline constexpr Name kAddressFlags[] = {{"secondary", IFA_F_SECONDARY},     {"nodad", IFA_F_NODAD},
-                           {"optimistic", IFA_F_OPTIMISTIC},   {"dadfailed", IFA_F_DADFAILED},
-                           {"home", IFA_F_HOMEADDRESS},        {"deprecated", IFA_F_DEPRECATED},
-                           {"tentative", IFA_F_TENTATIVE},     {"permanent", IFA_F_PERMANENT},
-                           {"mngtmpaddr", IFA_F_MANAGETEMPADDR}, {"noprefixroute", IFA_F_NOPREFIXROUTE},
-                           {"autojoin", IFA_F_MCAUTOJOIN},     {"stable-privacy", IFA_F_STABLE_PRIVACY}};
+inline constexpr Name kAddressFlags[] = {
+    {"secondary", IFA_F_SECONDARY},         {"nodad", IFA_F_NODAD},         {"optimistic", IFA_F_OPTIMISTIC},
+    {"dadfailed", IFA_F_DADFAILED},         {"home", IFA_F_HOMEADDRESS},    {"deprecated", IFA_F_DEPRECATED},
+    {"tentative", IFA_F_TENTATIVE},         {"permanent", IFA_F_PERMANENT}, {"mngtmpaddr", IFA_F_MANAGETEMPADDR},
+    {"noprefixroute", IFA_F_NOPREFIXROUTE}, {"autojoin", IFA_F_MCAUTOJOIN}, {"stable-privacy", IFA_F_STABLE_PRIVACY}};
 
 struct Address {
   Opt<LinkRef> dev;

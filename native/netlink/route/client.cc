@@ -23,7 +23,8 @@ void PutListRequest(Batch& batch, uint16_t getType, const RouteFilter& filter) {
   batch.Begin(getType, NLM_F_DUMP);
   switch (getType) {
     case RTM_GETLINK:
-      batch.Header(ifinfomsg{.ifi_family = AF_UNSPEC, .__ifi_pad = 0, .ifi_type = 0, .ifi_index = 0, .ifi_flags = 0, .ifi_change = 0});
+      batch.Header(
+          ifinfomsg{.ifi_family = AF_UNSPEC, .__ifi_pad = 0, .ifi_type = 0, .ifi_index = 0, .ifi_flags = 0, .ifi_change = 0});
       break;
     case RTM_GETADDR:
       batch.Header(ifaddrmsg{static_cast<uint8_t>(family), 0, 0, 0, dev});
@@ -68,9 +69,11 @@ std::string Describe(const RouteRequest& request) {
         using T = std::decay_t<decltype(object)>;
         if constexpr (std::is_same_v<T, Link>) text += " link " + object.name.value_or("");
         else if constexpr (std::is_same_v<T, Address>) text += " address " + object.address->ToString();
-        else if constexpr (std::is_same_v<T, Route>) text += " route " + (object.destination ? object.destination->ToString() : "default");
+        else if constexpr (std::is_same_v<T, Route>)
+          text += " route " + (object.destination ? object.destination->ToString() : "default");
         else if constexpr (std::is_same_v<T, Rule>) text += " rule";
-        else if constexpr (std::is_same_v<T, Neighbour>) text += " neighbour " + (object.address ? object.address->ToString() : object.mac->ToString());
+        else if constexpr (std::is_same_v<T, Neighbour>)
+          text += " neighbour " + (object.address ? object.address->ToString() : object.mac->ToString());
         else text += " qdisc";
       },
       request.object);
@@ -92,7 +95,8 @@ uint32_t RouteClient::LinkIndex(const std::string& name) {
   ifreq request{};
   if (name.size() >= sizeof request.ifr_name) throw KernelError(ENODEV, "find link " + name, "the name is longer than 15 bytes");
   memcpy(request.ifr_name, name.data(), name.size());
-  if (ioctl(socket_.fd(), SIOCGIFINDEX, &request) != 0) throw KernelError(errno, "find link " + name, "no link is called '" + name + "'");
+  if (ioctl(socket_.fd(), SIOCGIFINDEX, &request) != 0)
+    throw KernelError(errno, "find link " + name, "no link is called '" + name + "'");
   return static_cast<uint32_t>(request.ifr_ifindex);
 }
 
@@ -109,7 +113,8 @@ void RouteClient::GetLink(const std::string& name, const Socket::OnMessage& onLi
   batch.PutString(IFLA_IFNAME, name);
   batch.End();
   const auto failures = socket_.Exchange(batch, onLink);
-  if (!failures.empty() && failures[0].error != ENODEV) throw KernelError(failures[0].error, "get link " + name, failures[0].text);
+  if (!failures.empty() && failures[0].error != ENODEV)
+    throw KernelError(failures[0].error, "get link " + name, failures[0].text);
 }
 
 void RouteClient::Do(std::vector<RouteRequest> requests) {

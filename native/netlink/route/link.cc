@@ -214,7 +214,8 @@ void Link::Check(Verb verb) const {
   if (verb == Verb::Add || verb == Verb::Replace) {
     if (!name) throw InputError("a link needs a name");
     if (TypeOf(*this).empty()) throw InputError("link '" + *name + "' needs a type, like \"veth\" or \"bridge\"");
-    if (newName) throw InputError("newName goes with change, not with " + std::string(*WordOf(kVerbs, static_cast<uint32_t>(verb))));
+    if (newName)
+      throw InputError("newName goes with change, not with " + std::string(*WordOf(kVerbs, static_cast<uint32_t>(verb))));
   } else if (!name && !index) {
     throw InputError("say which link by its name or index");
   }

@@ -22,12 +22,16 @@ inline void WriteJson(json::Writer& to, const NetNsRef& from) {
 }
 
 inline constexpr Name kVxlanDf[] = {{"unset", VXLAN_DF_UNSET}, {"set", VXLAN_DF_SET}, {"inherit", VXLAN_DF_INHERIT}};
-inline constexpr Name kMacvlanModes[] = {{"private", MACVLAN_MODE_PRIVATE},   {"vepa", MACVLAN_MODE_VEPA},
-                                         {"bridge", MACVLAN_MODE_BRIDGE},     {"passthru", MACVLAN_MODE_PASSTHRU},
+inline constexpr Name kMacvlanModes[] = {{"private", MACVLAN_MODE_PRIVATE},
+                                         {"vepa", MACVLAN_MODE_VEPA},
+                                         {"bridge", MACVLAN_MODE_BRIDGE},
+                                         {"passthru", MACVLAN_MODE_PASSTHRU},
                                          {"source", MACVLAN_MODE_SOURCE}};
-inline constexpr Name kPortStates[] = {
-    {"disabled", BR_STATE_DISABLED}, {"listening", BR_STATE_LISTENING}, {"learning", BR_STATE_LEARNING},
-    {"forwarding", BR_STATE_FORWARDING}, {"blocking", BR_STATE_BLOCKING}};
+inline constexpr Name kPortStates[] = {{"disabled", BR_STATE_DISABLED},
+                                       {"listening", BR_STATE_LISTENING},
+                                       {"learning", BR_STATE_LEARNING},
+                                       {"forwarding", BR_STATE_FORWARDING},
+                                       {"blocking", BR_STATE_BLOCKING}};
 inline constexpr Name kOperStates[] = {{"unknown", 0}, {"notpresent", 1}, {"down", 2}, {"lowerlayerdown", 3},
                                        {"testing", 4}, {"dormant", 5},    {"up", 6}};
 

@@ -9,8 +9,14 @@
 
 namespace trellis::netlink {
 
-inline constexpr Name kNeighbourFlags[] = {{"use", NTF_USE},       {"self", NTF_SELF},     {"master", NTF_MASTER},   {"proxy", NTF_PROXY},
-                           {"extern_learn", NTF_EXT_LEARNED}, {"offload", NTF_OFFLOADED}, {"sticky", NTF_STICKY}, {"router", NTF_ROUTER}};
+inline constexpr Name kNeighbourFlags[] = {{"use", NTF_USE},
+                                           {"self", NTF_SELF},
+                                           {"master", NTF_MASTER},
+                                           {"proxy", NTF_PROXY},
+                                           {"extern_learn", NTF_EXT_LEARNED},
+                                           {"offload", NTF_OFFLOADED},
+                                           {"sticky", NTF_STICKY},
+                                           {"router", NTF_ROUTER}};
 
 struct Neighbour {
   Opt<uint8_t> family;
@@ -32,9 +38,9 @@ struct Neighbour {
   static Neighbour Decode(const MessageView& message);
 };
 
-inline constexpr Name kNeighbourStates[] = {{"none", NUD_NONE},           {"incomplete", NUD_INCOMPLETE}, {"reachable", NUD_REACHABLE},
-                                            {"stale", NUD_STALE},         {"delay", NUD_DELAY},           {"probe", NUD_PROBE},
-                                            {"failed", NUD_FAILED},       {"noarp", NUD_NOARP},           {"permanent", NUD_PERMANENT}};
+inline constexpr Name kNeighbourStates[] = {{"none", NUD_NONE},     {"incomplete", NUD_INCOMPLETE}, {"reachable", NUD_REACHABLE},
+                                            {"stale", NUD_STALE},   {"delay", NUD_DELAY},           {"probe", NUD_PROBE},
+                                            {"failed", NUD_FAILED}, {"noarp", NUD_NOARP},           {"permanent", NUD_PERMANENT}};
 inline constexpr Name kNeighbourFamilies[] = {{"inet", 2}, {"inet6", 10}, {"bridge", 7}};
 
 template <class C>

@@ -10,9 +10,9 @@
 namespace trellis::netlink {
 
 inline constexpr Name kRouteTypes[] = {
-    {"unicast", RTN_UNICAST},     {"local", RTN_LOCAL},         {"broadcast", RTN_BROADCAST}, {"anycast", RTN_ANYCAST},
-    {"multicast", RTN_MULTICAST}, {"blackhole", RTN_BLACKHOLE}, {"unreachable", RTN_UNREACHABLE},
-    {"prohibit", RTN_PROHIBIT},   {"throw", RTN_THROW}};
+    {"unicast", RTN_UNICAST},         {"local", RTN_LOCAL},         {"broadcast", RTN_BROADCAST},
+    {"anycast", RTN_ANYCAST},         {"multicast", RTN_MULTICAST}, {"blackhole", RTN_BLACKHOLE},
+    {"unreachable", RTN_UNREACHABLE}, {"prohibit", RTN_PROHIBIT},   {"throw", RTN_THROW}};
 inline constexpr Name kRouteProtocols[] = {{"unspec", RTPROT_UNSPEC}, {"redirect", RTPROT_REDIRECT}, {"kernel", RTPROT_KERNEL},
                                            {"boot", RTPROT_BOOT},     {"static", RTPROT_STATIC},     {"ra", RTPROT_RA},
                                            {"dhcp", RTPROT_DHCP},     {"bird", RTPROT_BIRD}};

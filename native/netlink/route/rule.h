@@ -9,9 +9,12 @@
 
 namespace trellis::netlink {
 
-inline constexpr Name kRuleActions[] = {{"table", FR_ACT_TO_TBL},         {"goto", FR_ACT_GOTO},
-                                        {"nop", FR_ACT_NOP},              {"blackhole", FR_ACT_BLACKHOLE},
-                                        {"unreachable", FR_ACT_UNREACHABLE}, {"prohibit", FR_ACT_PROHIBIT}};
+inline constexpr Name kRuleActions[] = {{"table", FR_ACT_TO_TBL},
+                                        {"goto", FR_ACT_GOTO},
+                                        {"nop", FR_ACT_NOP},
+                                        {"blackhole", FR_ACT_BLACKHOLE},
+                                        {"unreachable", FR_ACT_UNREACHABLE},
+                                        {"prohibit", FR_ACT_PROHIBIT}};
 inline constexpr Name kFamilies[] = {{"inet", 2}, {"inet6", 10}, {"bridge", 7}};
 
 // "53" or "8000-8080".
