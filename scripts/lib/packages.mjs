@@ -134,6 +134,12 @@ export const PACKAGES = [
     why: 'readable stacks in sanitizer reports',
   },
   {
+    name: 'clang-format-14',
+    levels: ['test'],
+    probe: { tool: 'clang-format-14' },
+    why: 'the form of the C++ sources',
+  },
+  {
     name: 'cmake',
     levels: ['test'],
     probe: { tool: 'cmake' },
