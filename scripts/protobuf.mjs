@@ -76,18 +76,14 @@ async function rootsIn(messages) {
   });
 }
 
+/** The present file with its list of packages and its rows made anew. */
 function textOf(table, names) {
-  const rows = [...table].map(([model, numbers]) => `  '${model}': '${numbers}',`);
-  const origin = names.map((name) => name.replace(/_all$/, '').replace('_', ' ')).sort();
-  return `// The numbers of the fields in Kubernetes' protobuf messages: facts of the wire format. Pure data.
-// Guarantees: written by scripts/protobuf.mjs, never by hand. \`q\` marks a Quantity, \`l\` a list in a message of its own, \`+\` a
-// part whose fields belong to the message around it; a schema or a list of them is \`a\`, or a boolean \`o\`, or names \`d\`; \`e\` is
-// an empty message. Types come from the schemas, pointers from src/api/zeros.ts. The numbers are those of:
-${origin.map((name) => `// - ${name}`).join('\n')}
-export const fieldNumbers: Readonly<Record<string, string>> = {
-${rows.join('\n')}
-};
-`;
+  const present = readFileSync(TABLE, 'utf8');
+  const opening = '= {\n';
+  const head = present.slice(0, present.indexOf(opening) + opening.length);
+  const origin = names.map((name) => `// - ${name.replace(/_all$/, '').replace('_', ' ')}\n`).sort();
+  const rows = [...table].map(([model, numbers]) => `  '${model}': '${numbers}',\n`);
+  return [head.replace(/(?:\/\/ - [^\n]*\n)+/, origin.join('')), ...rows, '};\n'].join('');
 }
 
 main(process.argv.slice(2)).catch(reportFailure);

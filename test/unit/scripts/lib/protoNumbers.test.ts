@@ -6,7 +6,6 @@ import { numbersOf, readProto } from '../../../../scripts/lib/protoNumbers.mjs';
 const PROTO = `
 syntax = "proto2";
 package example.api.shop.v1;
-import "example/meta.proto";
 
 // A shop = 99;
 message Shop {
