@@ -1,234 +1,351 @@
-// A very small apiserver for the client's tests: one collection with revisions, list pages, watches and scripted faults.
-// Guarantees: the same handler answers over HTTP and by direct call, and what it sends can be cut into any chunks.
-import http from 'node:http';
-import type { AddressInfo } from 'node:net';
-import type { V1ConfigMap } from '../../src/api/gen/types.js';
-import { keyOf, type Stored } from '../../src/api/object.js';
-import { openHttps } from '../../src/client/httpTransport.js';
-import type { Transport, TransportRequest, TransportResponse } from '../../src/client/transport.js';
+// An apiserver in memory behind the Client interface: revisions, preconditions, finalizers, late watches.
+// Guarantees: a write is checked as the real server checks it; a watcher sees every change in order, as late as asked.
+import { setMaxListeners } from 'node:events';
+import type { V1DeleteOptions, V1OwnerReference } from '../../src/api/gen/types.js';
+import { type KubeObject, keyOf, type ObjectName, type Stored } from '../../src/api/object.js';
+import { copyJson, sameJson } from '../../src/api/ownKeys.js';
+import * as resources from '../../src/api/resources.js';
+import { apiVersionOf, type ResourceType } from '../../src/api/resources.js';
+import { alreadyExists, conflict, notFound, statusError } from '../../src/api/status.js';
+import type { Client, ResourceClient, WatchEvent, WriteOptions } from '../../src/client/client.js';
 
-type Item = Stored<V1ConfigMap>;
-type Fault = (request: TransportRequest) => TransportResponse | undefined;
+type Meta = Record<string, unknown> & {
+  name: string;
+  namespace?: string;
+  uid: string;
+  resourceVersion: string;
+  creationTimestamp: string;
+  generation?: number;
+  labels?: Record<string, string>;
+  finalizers?: string[];
+  ownerReferences?: V1OwnerReference[];
+  deletionTimestamp?: string;
+};
+type Draft = Record<string, unknown> & { metadata: Meta };
 
-interface Event {
-  readonly version: number;
-  readonly line: Uint8Array;
+interface FakeApiOptions {
+  now?(): number;
+  /** How long a watcher waits before its next event. */
+  lag?(): Promise<void>;
+  /** Called before each request, `post/binding` for subresources; may throw to refuse it, or wait. */
+  before?(verb: string, type: ResourceType, name?: string): void | Promise<void>;
+  /** Called before discovery is answered; may throw to refuse it. */
+  asked?(path: string): void;
+  /** Whether discovery tells of the kind. */
+  serves?(type: ResourceType): boolean;
+  /** Called after each change. */
+  changed?(): void;
 }
 
-interface Watcher {
-  send(bytes: Uint8Array): void;
-  end(): void;
+interface Kind {
+  readonly objects: Map<string, Draft>;
+  readonly log: { revision: number; type: 'ADDED' | 'MODIFIED' | 'DELETED'; object: Draft }[];
 }
 
-export class FakeApi {
-  readonly objects = new Map<string, Item>();
-  readonly requests: TransportRequest[] = [];
-  readonly watchers = new Set<Watcher>();
-  /** Taken one by one, each for one request; undefined lets the request through. */
-  readonly faults: Fault[] = [];
-  /** Watch bytes are cut into pieces of this size. */
-  chunkSize = Number.POSITIVE_INFINITY;
-  #events: Event[] = [];
-  #version = 10;
-  #oldest = 0;
+interface Write {
+  /** `create`, `patch/status`, `post/binding`. */
+  readonly verb: string;
+  readonly resource: string;
+  /** `namespace/name`, or the name alone. */
+  readonly name: string;
+  readonly body?: unknown;
+}
 
-  put(name: string, data: Record<string, string> = {}, namespace = 'default'): Item {
-    const version = ++this.#version;
-    const known = this.objects.get(keyOf({ name, namespace }));
-    const metadata = {
-      name,
-      namespace,
-      uid: known?.metadata.uid ?? `uid-${version}`,
-      resourceVersion: String(version),
-      creationTimestamp: '2026-01-01T00:00:00Z',
+export class FakeApi implements Client {
+  readonly requests: string[] = [];
+  /** What was asked to be written and not refused by `before`. */
+  readonly writes: Write[] = [];
+  /** May be set later than the other options. */
+  before: NonNullable<FakeApiOptions['before']>;
+  /** Answers requests to subresources and, when it is set, to all other paths. */
+  answer: ((path: string, body: unknown) => unknown) | undefined;
+  readonly posted: { readonly path: string; readonly body: unknown }[] = [];
+  readonly #kinds = new Map<string, Kind>();
+  readonly #waiting = new Set<() => void>();
+  readonly #options: FakeApiOptions;
+  #revision = 0;
+  #uids = 0;
+
+  constructor(options: FakeApiOptions = {}) {
+    this.#options = options;
+    this.before = options.before ?? (() => {});
+  }
+
+  /** Puts an object there as somebody else would, status and all. */
+  put(type: ResourceType, object: object): void {
+    const draft = copyJson(object) as unknown as Draft;
+    const kind = this.#kind(type);
+    const known = kind.objects.get(keyOf(draft.metadata));
+    draft.metadata.uid ??= known?.metadata.uid ?? `uid-${++this.#uids}`;
+    draft.metadata.creationTimestamp ??= known?.metadata.creationTimestamp ?? this.#stamp();
+    kind.objects.set(keyOf(draft.metadata), draft);
+    this.#tell(kind, known === undefined ? 'ADDED' : 'MODIFIED', draft);
+  }
+
+  all<T extends KubeObject>(type: ResourceType<T>): Stored<T>[] {
+    return [...this.#kind(type).objects.values()] as unknown as Stored<T>[];
+  }
+
+  get<T extends KubeObject>(type: ResourceType<T>, key: string): Stored<T> | undefined {
+    return this.#kind(type).objects.get(key) as unknown as Stored<T> | undefined;
+  }
+
+  close(): void {}
+
+  async raw<Answer>(_method: string, path: string, body?: unknown): Promise<Answer> {
+    if (this.answer !== undefined) return this.#answer(path, body);
+    this.#options.asked?.(path);
+    const types = Object.values(resources).filter(
+      (value): value is ResourceType =>
+        typeof value === 'object' && (this.#options.serves?.(value as ResourceType) ?? true),
+    );
+    const groups = [...new Set(types.map(({ group }) => group).filter((group) => group !== ''))];
+    if (path === '/apis')
+      return { groups: groups.map((name) => ({ name, versions: [{ version: 'v1' }] })) } as Answer;
+    const served = types.filter((type) => path.endsWith(`/${apiVersionOf(type)}`));
+    const verbs = ['get', 'list', 'watch', 'create', 'update', 'patch', 'delete'];
+    return {
+      resources: served.map(({ resource, kind, namespaced }) => ({
+        name: resource,
+        kind,
+        namespaced,
+        verbs,
+      })),
+    } as Answer;
+  }
+
+  async #answer<Answer>(path: string, body: unknown): Promise<Answer> {
+    this.posted.push({ path, body });
+    return (await this.answer?.(path, body)) as Answer;
+  }
+
+  of<T extends KubeObject>(type: ResourceType<T>): ResourceClient<T> {
+    const enter = async (verb: string, name?: string) => {
+      this.requests.push(`${verb} ${type.resource}`);
+      await this.before(verb, type, name);
+      await new Promise(setImmediate);
     };
-    const item: Item = { apiVersion: 'v1', kind: 'ConfigMap', metadata, data };
-    this.objects.set(keyOf(metadata), item);
-    this.#record(known === undefined ? 'ADDED' : 'MODIFIED', item);
-    return item;
-  }
-
-  remove(name: string, namespace = 'default'): void {
-    const key = keyOf({ name, namespace });
-    const item = this.objects.get(key);
-    if (item === undefined) return;
-    this.objects.delete(key);
-    const metadata = { ...item.metadata, resourceVersion: String(++this.#version) };
-    this.#record('DELETED', { ...item, metadata });
-  }
-
-  /** Forgets the history: whoever resumes from before now gets 410. */
-  compact(): void {
-    this.#oldest = this.#version;
-    this.#events = [];
-  }
-
-  cutWatches(): void {
-    for (const watcher of [...this.watchers]) watcher.end();
-  }
-
-  sendRaw(text: string): void {
-    for (const watcher of this.watchers) watcher.send(Buffer.from(text));
-  }
-
-  async handle(request: TransportRequest): Promise<TransportResponse> {
-    this.requests.push(request);
-    const fault = this.faults.shift()?.(request);
-    if (fault !== undefined) return fault;
-    const url = new URL(request.path, 'http://api');
-    if (url.searchParams.get('watch') === 'true') return this.#watch(request, url);
-    const [, , , , namespace = '', , name] = url.pathname.split('/');
-    if (request.method === 'GET') return name === undefined ? this.#list(url) : this.#get(namespace, name);
-    if (request.method === 'DELETE') return this.#delete(namespace, name ?? '');
-    const body = JSON.parse(String(request.body)) as V1ConfigMap;
-    const wanted = name ?? body.metadata?.name ?? '';
-    const exists = this.objects.has(keyOf({ namespace, name: wanted }));
-    if (request.method === 'POST' && exists)
-      return status(409, 'AlreadyExists', `configmaps "${wanted}" already exists`);
-    if (request.method !== 'POST' && !exists) return notFound(wanted);
-    return json(request.method === 'POST' ? 201 : 200, this.put(wanted, body.data, namespace));
-  }
-
-  #get(namespace: string, name: string): TransportResponse {
-    const item = this.objects.get(keyOf({ namespace, name }));
-    return item === undefined ? notFound(name) : json(200, item);
-  }
-
-  #delete(namespace: string, name: string): TransportResponse {
-    if (!this.objects.has(keyOf({ namespace, name }))) return notFound(name);
-    this.remove(name, namespace);
-    return json(200, { kind: 'Status', status: 'Success' });
-  }
-
-  #list(url: URL): TransportResponse {
-    const items = [...this.objects.values()].sort((a, b) => (keyOf(a.metadata) < keyOf(b.metadata) ? -1 : 1));
-    const start = Number(url.searchParams.get('continue') ?? 0);
-    const end = start + Number(url.searchParams.get('limit') ?? items.length);
-    const metadata = {
-      resourceVersion: String(this.#version),
-      ...(end < items.length ? { continue: String(end) } : {}),
+    const write = async (verb: string, name: ObjectName, body?: unknown, subresource?: string) => {
+      await enter(verb, name.name);
+      const full = subresource === undefined ? verb : `${verb}/${subresource}`;
+      this.writes.push({ verb: full, resource: type.resource, name: keyOf(name), body });
     };
-    return json(200, { kind: 'ConfigMapList', apiVersion: 'v1', metadata, items: items.slice(start, end) });
-  }
-
-  #watch({ signal }: TransportRequest, url: URL): TransportResponse {
-    const after = Number(url.searchParams.get('resourceVersion'));
-    if (after < this.#oldest) return status(410, 'Expired', 'too old resource version');
-    const stream = makeStream(this.chunkSize);
-    const watcher: Watcher = {
-      send: (bytes) => stream.push(bytes),
-      end: () => {
-        this.watchers.delete(watcher);
-        stream.end();
+    const out = (draft: Draft) => copyJson(draft) as unknown as Stored<T>;
+    return {
+      get: async (name) => {
+        await enter('get');
+        return out(this.#need(type, name));
+      },
+      list: async ({ namespace, fieldSelector } = {}) => {
+        await enter('list');
+        const items = this.all(type).filter((object) => selected(object, namespace, fieldSelector));
+        return { items: copyJson(items), resourceVersion: String(this.#revision) };
+      },
+      watch: (query) => this.#watch(type, query),
+      create: async (object) => {
+        await write('create', nameOf(object), object);
+        return out(this.#create(type, object));
+      },
+      update: async (object, options) => {
+        await write('update', nameOf(object), object, options?.subresource);
+        return out(this.#update(type, copyJson(object) as unknown as Draft, options));
+      },
+      patch: async (name, kind, patch, options) => {
+        await write('patch', name, patch, options?.subresource);
+        const present = this.#need(type, name);
+        return out(this.#update(type, patched(type, present, patch, kind === 'strategic'), options));
+      },
+      delete: async (name, options) => {
+        await write('delete', name);
+        this.#delete(type, name, options);
+      },
+      post: async <Answer>(name: ObjectName, subresource: string, body: unknown) => {
+        await write(`post/${subresource}`, name, body);
+        if (this.answer === undefined) return body as Answer;
+        return this.#answer<Answer>(`${type.resource}/${keyOf(name)}/${subresource}`, body);
       },
     };
-    this.watchers.add(watcher);
-    signal?.addEventListener('abort', () => watcher.end(), { once: true });
-    for (const { version, line } of this.#events) if (version > after) watcher.send(line);
-    return { status: 200, headers: { 'content-type': 'application/json' }, body: stream.body };
   }
 
-  #record(type: string, object: Item): void {
-    const line = Buffer.from(`${JSON.stringify({ type, object })}\n`);
-    this.#events.push({ version: this.#version, line });
-    for (const watcher of this.watchers) watcher.send(line);
+  /** Removes at once, as a kubelet that has stopped the last container does. */
+  remove(type: ResourceType, name: ObjectName): void {
+    const kind = this.#kind(type);
+    const object = kind.objects.get(keyOf(name));
+    if (object === undefined) return;
+    kind.objects.delete(keyOf(name));
+    this.#tell(kind, 'DELETED', object);
   }
-}
 
-export function json(code: number, value: unknown, headers: Record<string, string> = {}): TransportResponse {
-  return text(code, JSON.stringify(value), { 'content-type': 'application/json', ...headers });
-}
+  /** Writes a status as someone else would. */
+  setStatus(type: ResourceType, name: ObjectName, status: unknown): void {
+    this.#update(type, { ...copyJson(this.#need(type, name)), status }, { subresource: 'status' });
+  }
 
-export function text(code: number, body: string, headers: Record<string, string> = {}): TransportResponse {
-  const bytes = Buffer.from(body);
-  return {
-    status: code,
-    headers,
-    body: (async function* () {
-      yield bytes;
-    })(),
-  };
-}
+  #kind(type: ResourceType): Kind {
+    const key = `${apiVersionOf(type)}/${type.resource}`;
+    const kind = this.#kinds.get(key) ?? { objects: new Map(), log: [] };
+    this.#kinds.set(key, kind);
+    return kind;
+  }
 
-export function status(code: number, reason: string, message: string, headers: Record<string, string> = {}) {
-  return json(code, { kind: 'Status', apiVersion: 'v1', status: 'Failure', code, reason, message }, headers);
-}
+  #need(type: ResourceType, name: ObjectName): Draft {
+    const object = this.#kind(type).objects.get(keyOf(name));
+    if (object === undefined) throw notFound(type, name.name);
+    return object;
+  }
 
-function notFound(name: string): TransportResponse {
-  return status(404, 'NotFound', `configmaps "${name}" not found`);
-}
+  #create(type: ResourceType, object: KubeObject): Draft {
+    const draft = copyJson(object) as unknown as Draft;
+    const generateName = (draft.metadata['generateName'] as string | undefined) ?? '';
+    draft.metadata.name ??= `${generateName}${(++this.#uids).toString(36).padStart(5, '0')}`;
+    const kind = this.#kind(type);
+    const key = keyOf(draft.metadata);
+    if (kind.objects.has(key)) throw alreadyExists(type, draft.metadata.name);
+    draft.metadata.uid = `uid-${++this.#uids}`;
+    draft.metadata.generation = 1;
+    draft.metadata.creationTimestamp = this.#stamp();
+    draft['spec'] ??= {};
+    // Of pods, as the server does; controllers' tests make other objects whole.
+    draft['status'] = type.kind === 'Pod' ? {} : (draft['status'] ?? {});
+    kind.objects.set(key, draft);
+    return this.#tell(kind, 'ADDED', draft);
+  }
 
-function makeStream(chunkSize: number) {
-  const pieces: Uint8Array[] = [];
-  let ended = false;
-  let wake = () => {};
-  return {
-    push(bytes: Uint8Array) {
-      const size = Math.min(chunkSize, bytes.length);
-      for (let at = 0; at < bytes.length; at += size) pieces.push(bytes.subarray(at, at + size));
-      wake();
-    },
-    end() {
-      ended = true;
-      wake();
-    },
-    body: (async function* () {
-      for (;;) {
-        const piece = pieces.shift();
-        if (piece !== undefined) yield piece;
-        else if (ended) return;
-        else {
-          await new Promise<void>((resolve) => {
-            wake = resolve;
-          });
-        }
+  #update(type: ResourceType, wanted: Draft, { subresource }: WriteOptions = {}): Draft {
+    const present = this.#need(type, wanted.metadata);
+    const { uid, resourceVersion } = wanted.metadata;
+    if ((uid ?? present.metadata.uid) !== present.metadata.uid)
+      throw conflict(type, present.metadata.name, 'the UID in the precondition does not match');
+    if ((resourceVersion ?? present.metadata.resourceVersion) !== present.metadata.resourceVersion)
+      throw conflict(type, present.metadata.name, 'the object has been modified');
+    const draft = copyJson(
+      subresource === 'status' ? { ...present, status: wanted['status'] } : wanted,
+    ) as Draft;
+    if (subresource !== 'status') draft['status'] = present['status'];
+    if (sameJson(draft, present)) return present;
+    draft.metadata.generation =
+      (present.metadata.generation ?? 1) + (sameJson(draft['spec'], present['spec']) ? 0 : 1);
+    const kind = this.#kind(type);
+    if (draft.metadata.deletionTimestamp !== undefined && isFree(draft)) {
+      kind.objects.delete(keyOf(draft.metadata));
+      return this.#tell(kind, 'DELETED', draft);
+    }
+    kind.objects.set(keyOf(draft.metadata), draft);
+    return this.#tell(kind, 'MODIFIED', draft);
+  }
+
+  #delete(type: ResourceType, name: ObjectName, options: V1DeleteOptions = {}): void {
+    const kind = this.#kind(type);
+    const present = kind.objects.get(keyOf(name));
+    if (present === undefined) return;
+    const { uid, resourceVersion } = options.preconditions ?? {};
+    const { metadata } = present;
+    if (
+      (uid ?? metadata.uid) !== metadata.uid ||
+      (resourceVersion ?? metadata.resourceVersion) !== metadata.resourceVersion
+    )
+      throw conflict(type, name.name, 'the precondition does not match');
+    const draft = copyJson(present);
+    const policy = { Foreground: 'foregroundDeletion', Orphan: 'orphan' }[options.propagationPolicy ?? ''];
+    if (policy !== undefined)
+      draft.metadata.finalizers = [...new Set([...(metadata.finalizers ?? []), policy])];
+    const spec = present['spec'] as { nodeName?: string; finalizers?: string[] };
+    const waits = type.kind === 'Pod' && Boolean(spec.nodeName) && options.gracePeriodSeconds !== 0;
+    if (isFree(draft) && !waits) {
+      this.remove(type, name);
+      return;
+    }
+    if (metadata.deletionTimestamp !== undefined && policy === undefined) return;
+    draft.metadata.deletionTimestamp ??= this.#stamp();
+    kind.objects.set(keyOf(name), draft);
+    this.#tell(kind, 'MODIFIED', draft);
+  }
+
+  #tell(kind: Kind, type: 'ADDED' | 'MODIFIED' | 'DELETED', object: Draft): Draft {
+    object.metadata = { ...object.metadata, resourceVersion: String(++this.#revision) };
+    kind.log.push({ revision: this.#revision, type, object: copyJson(object) });
+    for (const wake of this.#waiting) wake();
+    this.#options.changed?.();
+    return object;
+  }
+
+  async *#watch<T extends KubeObject>(
+    type: ResourceType<T>,
+    query: Parameters<ResourceClient<T>['watch']>[0],
+  ): AsyncIterable<WatchEvent<T>> {
+    const { signal, namespace, fieldSelector } = query;
+    // Every watcher of the tests' informers listens to one signal.
+    if (signal !== undefined) setMaxListeners(0, signal);
+    let seen = Number(query.resourceVersion);
+    const kind = this.#kind(type);
+    const ended = () => signal?.aborted === true;
+    while (!ended()) {
+      const next = kind.log.find(({ revision }) => revision > seen);
+      if (next === undefined) {
+        await new Promise<void>((resolve) => {
+          const wake = () => {
+            this.#waiting.delete(wake);
+            signal?.removeEventListener('abort', wake);
+            resolve();
+          };
+          this.#waiting.add(wake);
+          signal?.addEventListener('abort', wake);
+        });
+        continue;
       }
-    })(),
-  };
+      seen = next.revision;
+      await this.#options.lag?.();
+      if (!ended() && selected(next.object, namespace, fieldSelector))
+        yield { type: next.type, object: copyJson(next.object) as unknown as Stored<T> };
+    }
+  }
+
+  #stamp(): string {
+    return `${new Date(this.#options.now?.() ?? Date.now()).toISOString().slice(0, 19)}Z`;
+  }
 }
 
-export interface Door {
-  readonly transport: Transport;
-  close(): Promise<void>;
+const nameOf = ({ metadata }: KubeObject): ObjectName => ({
+  name: metadata?.name ?? '',
+  namespace: metadata?.namespace,
+});
+
+function selected(
+  object: KubeObject,
+  namespace: string | undefined,
+  fieldSelector: string | undefined,
+): boolean {
+  if (namespace !== undefined && namespace !== '' && object.metadata?.namespace !== namespace) return false;
+  return !fieldSelector || fieldSelector === `metadata.name=${object.metadata?.name ?? ''}`;
 }
 
-/** The handler called in this process. */
-export async function openDirect(api: FakeApi): Promise<Door> {
-  return {
-    transport: { request: (request) => api.handle(request), close: () => api.cutWatches() },
-    close: async () => api.cutWatches(),
-  };
+function isFree({ metadata, spec }: Draft): boolean {
+  const inSpec = (spec as { finalizers?: string[] } | undefined)?.finalizers ?? [];
+  return (metadata.finalizers ?? []).length + inSpec.length === 0;
 }
 
-/** The handler behind a real socket. */
-export async function openHttp(api: FakeApi): Promise<Door> {
-  const server = http.createServer(async (incoming, outgoing) => {
-    const gone = new AbortController();
-    outgoing.on('close', () => gone.abort());
-    const chunks: Buffer[] = [];
-    for await (const chunk of incoming) chunks.push(chunk as Buffer);
-    const method = incoming.method as TransportRequest['method'];
-    const { accept = '' } = incoming.headers;
-    const response = await api.handle({
-      method,
-      path: incoming.url ?? '',
-      headers: { accept },
-      signal: gone.signal,
-      body: Buffer.concat(chunks),
-    });
-    outgoing.writeHead(response.status, response.headers);
-    outgoing.flushHeaders();
-    for await (const chunk of response.body) outgoing.write(chunk);
-    outgoing.end();
-  });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const transport = openHttps({ server: `http://127.0.0.1:${(server.address() as AddressInfo).port}` });
-  return {
-    transport,
-    close: async () => {
-      transport.close();
-      server.closeAllConnections();
-      await new Promise((resolve) => server.close(resolve));
-    },
-  };
+function patched(type: ResourceType, present: Draft, patch: unknown, strategic: boolean): Draft {
+  const draft = merge(copyJson(present), patch) as Draft;
+  const given = (patch as { metadata?: { ownerReferences?: (V1OwnerReference & { $patch?: string })[] } })
+    .metadata;
+  if (!strategic || given?.ownerReferences === undefined) return draft;
+  const uids = new Set(given.ownerReferences.map(({ uid }) => uid));
+  const owners = [
+    ...(present.metadata.ownerReferences ?? []).filter(({ uid }) => !uids.has(uid)),
+    ...given.ownerReferences.filter(({ $patch }) => $patch !== 'delete'),
+  ];
+  if (owners.filter(({ controller }) => controller === true).length > 1)
+    throw statusError('Invalid', `${type.kind} has two controllers`);
+  draft.metadata.ownerReferences = owners;
+  return draft;
+}
+
+function merge(target: unknown, patch: unknown): unknown {
+  if (typeof patch !== 'object' || patch === null || Array.isArray(patch)) return patch;
+  const result: Record<string, unknown> = { ...(target as Record<string, unknown> | undefined) };
+  for (const [key, value] of Object.entries(patch)) {
+    if (value === null) delete result[key];
+    else result[key] = merge(result[key], value);
+  }
+  return result;
 }

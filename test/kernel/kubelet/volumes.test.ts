@@ -21,11 +21,13 @@ import path from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { V1PodSpec } from '../../../src/api/gen/types.js';
 import { silentLog } from '../../../src/api/log.js';
+import { CONFIG_MAPS, SECRETS } from '../../../src/api/resources.js';
 import { containerMounts } from '../../../src/kubelet/environment/mounts.js';
 import { mountPoints } from '../../../src/kubelet/volumes/mountTable.js';
 import { NodeVolumes } from '../../../src/kubelet/volumes/podVolumes.js';
 import { TokenManager } from '../../../src/kubelet/volumes/tokens.js';
-import { FakeClient, podWith } from '../../support/kubelet/podparts.js';
+import { FakeApi } from '../../support/fakeApi.js';
+import { podWith } from '../../support/kubelet/podparts.js';
 import { describeWith } from '../../support/requires.js';
 
 const TMPFS = 0x01021994;
@@ -45,10 +47,16 @@ describeWith({ root: true, tools: ['mount', 'umount'] }, 'volumes of pods', () =
   });
 
   function scene(spec: Partial<V1PodSpec>) {
-    const client = new FakeClient();
+    const client = new FakeApi();
     const clock = { ms: 0 };
-    client.objects.set('configmaps/shop/settings', { data: { color: 'red' } } as object);
-    client.objects.set('secrets/shop/login', { data: { user: 'ZXZl' } } as object);
+    client.put(CONFIG_MAPS, {
+      metadata: { name: 'settings', namespace: 'shop' },
+      data: { color: 'red' },
+    } as object);
+    client.put(SECRETS, {
+      metadata: { name: 'login', namespace: 'shop' },
+      data: { user: 'ZXZl' },
+    } as object);
     client.answer = () => ({
       status: { token: 'the-token', expirationTimestamp: new Date(3_600_000).toISOString() },
     });
@@ -125,7 +133,10 @@ describeWith({ root: true, tools: ['mount', 'umount'] }, 'volumes of pods', () =
     const paths = await volumes.setUp(pod);
     const kept = path.join(paths.get('memory') ?? '', 'mine');
     await writeFile(kept, 'x');
-    client.objects.set('configmaps/shop/settings', { data: { color: 'blue' } } as object);
+    client.put(CONFIG_MAPS, {
+      metadata: { name: 'settings', namespace: 'shop' },
+      data: { color: 'blue' },
+    } as object);
     clock.ms = 10_000;
     await volumes.setUp(pod);
     expect(await readFile(path.join(paths.get('cm') ?? '', 'color'), 'utf8')).toBe('blue');

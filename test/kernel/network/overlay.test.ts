@@ -13,7 +13,7 @@ import { openRoute } from '../../../src/kernel/route/adapter.js';
 import type { RouteEvent, RoutePort } from '../../../src/kernel/route/port.js';
 import { Overlay, removeOverlay } from '../../../src/network/overlay/overlay.js';
 import { annotationsOf, type Backend } from '../../../src/network/overlay/peer.js';
-import { MemoryClient } from '../../support/memoryClient.js';
+import { FakeApi } from '../../support/fakeApi.js';
 import { netNsPerTest, type TestNetNs } from '../../support/netns.js';
 import { describeWith } from '../../support/requires.js';
 import { StaticInformers } from '../../support/staticInformers.js';
@@ -91,7 +91,7 @@ async function makeHosts(count: number, isBad = false): Promise<Host[]> {
 /** One API that all hosts look at: what one writes the others see. */
 function makeApi() {
   const informers = new StaticInformers();
-  const client = new MemoryClient();
+  const client = new FakeApi();
   const set = (it: Stored<V1Node>) => informers.of(NODES).set(it);
   const of = client.of.bind(client);
   client.of = ((type: typeof NODES) => ({

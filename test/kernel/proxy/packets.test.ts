@@ -24,7 +24,12 @@ interface ModeUnderTest {
 }
 
 const openNftables = async (node: TestNetNs) =>
-  new NftablesMode({ nft: closing(await openNft(node.path)), table: 'trellis-proxy', families: ['ip'], traffic });
+  new NftablesMode({
+    nft: closing(await openNft(node.path)),
+    table: 'trellis-proxy',
+    families: ['ip'],
+    traffic,
+  });
 
 const openIptablesMode = async (
   node: TestNetNs,

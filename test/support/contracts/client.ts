@@ -9,7 +9,7 @@ import { ClientError } from '../../../src/client/error.js';
 import type { Informer, Informers } from '../../../src/client/informer.js';
 import { openInformers } from '../../../src/client/sharedInformers.js';
 import { openClient } from '../../../src/client/typedClient.js';
-import { type Door, FakeApi, json, status, text } from '../fakeApi.js';
+import { type Door, json, ScriptedServer, status, text } from '../scriptedServer.js';
 import { until } from '../until.js';
 
 const named = (name: string, data: Record<string, string> = {}): V1ConfigMap => ({
@@ -19,16 +19,16 @@ const named = (name: string, data: Record<string, string> = {}): V1ConfigMap => 
 const soon = () => new Promise<void>((resolve) => setImmediate(resolve));
 const at = (name: string) => ({ namespace: 'default', name });
 
-export function clientContract(title: string, open: (api: FakeApi) => Promise<Door>): void {
+export function clientContract(title: string, open: (api: ScriptedServer) => Promise<Door>): void {
   describe(`the client over ${title}`, () => {
-    let api: FakeApi;
+    let api: ScriptedServer;
     let door: Door;
     let client: Client;
     const pauses: number[] = [];
 
     beforeEach(async () => {
       pauses.length = 0;
-      api = new FakeApi();
+      api = new ScriptedServer();
       door = await open(api);
       client = openClient(door.transport, { pause: async (ms) => void pauses.push(ms) });
     });
@@ -209,7 +209,7 @@ export function clientContract(title: string, open: (api: FakeApi) => Promise<Do
   });
 
   describe(`informers over ${title}`, () => {
-    let api: FakeApi;
+    let api: ScriptedServer;
     let door: Door;
     let client: Client;
     let informers: Informers;
@@ -225,7 +225,7 @@ export function clientContract(title: string, open: (api: FakeApi) => Promise<Do
 
     beforeEach(async () => {
       calls.length = 0;
-      api = new FakeApi();
+      api = new ScriptedServer();
       door = await open(api);
       client = openClient(door.transport, { pause: soon });
       informers = openInformers(client, { pause: soon });

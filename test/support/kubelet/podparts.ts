@@ -1,11 +1,6 @@
-// What the tests of volumes, environment, probes and the kubelet's server share: a pod, and a client over plain objects.
-// Guarantees: the client answers a missing object as the apiserver does, and counts what it was asked.
+// The pod that tests of volumes, environment and probes share.
+// Guarantees: only what a test names differs.
 import type { V1PodSpec, V1PodStatus } from '../../../src/api/gen/types.js';
-import type { KubeObject, ObjectName } from '../../../src/api/object.js';
-import { keyOf } from '../../../src/api/object.js';
-import type { ResourceType } from '../../../src/api/resources.js';
-import { notFound } from '../../../src/api/status.js';
-import type { Client, ResourceClient } from '../../../src/client/client.js';
 import type { Pod } from '../../../src/kubelet/ports.js';
 
 export function podWith(
@@ -26,35 +21,4 @@ export function podWith(
     spec: { containers: [{ name: 'main', image: 'busybox' }], ...spec },
     status,
   };
-}
-
-export class FakeClient implements Client {
-  /** By `resource/namespace/name`. */
-  readonly objects = new Map<string, KubeObject>();
-  readonly asked: string[] = [];
-  readonly posted: { readonly path: string; readonly body: unknown }[] = [];
-  /** Answers POSTs to subresources and raw calls. */
-  answer: (path: string, body: unknown) => unknown = (path) => {
-    throw new Error(`nobody answers ${path}`);
-  };
-
-  of<T extends KubeObject>(type: ResourceType<T>): ResourceClient<T> {
-    const get = async (name: ObjectName) => {
-      const key = `${type.resource}/${keyOf(name)}`;
-      this.asked.push(key);
-      const object = this.objects.get(key);
-      if (object === undefined) throw notFound(type, name.name);
-      return object;
-    };
-    const post = async (name: ObjectName, subresource: string, body: unknown) =>
-      this.raw('POST', `${type.resource}/${keyOf(name)}/${subresource}`, body);
-    return { get, post } as unknown as ResourceClient<T>;
-  }
-
-  async raw<Answer>(_method: string, path: string, body?: unknown): Promise<Answer> {
-    this.posted.push({ path, body });
-    return (await this.answer(path, body)) as Answer;
-  }
-
-  close(): void {}
 }

@@ -1,22 +1,22 @@
 // What the event recorder writes, counts, combines and drops.
 import { beforeEach, describe, expect, test } from 'vitest';
-import type { CoreV1Event, V1Pod } from '../../../src/api/gen/types.js';
-import { NODES, PODS } from '../../../src/api/resources.js';
+import type { V1Pod } from '../../../src/api/gen/types.js';
+import { EVENTS, NODES, PODS } from '../../../src/api/resources.js';
 import { ClientError } from '../../../src/client/error.js';
 import { makeEventRecorder, referenceTo } from '../../../src/client/eventRecorder.js';
-import { FakeClient } from '../../support/fakeClient.js';
+import { FakeApi } from '../../support/fakeApi.js';
 
 const pod: V1Pod = { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'web', namespace: 'shop', uid: 'u1' } };
 
 describe('the event recorder', () => {
-  let client: FakeClient;
+  let client: FakeApi;
   let time: number;
   const recorder = () =>
     makeEventRecorder(client, { component: 'kubelet', host: 'n1', now: () => time, pause: async () => {} });
-  const events = () => [...client.objects.values()] as unknown as CoreV1Event[];
+  const events = () => client.all(EVENTS);
 
   beforeEach(() => {
-    client = new FakeClient();
+    client = new FakeApi();
     time = Date.parse('2026-01-01T00:00:00Z');
   });
 
@@ -62,7 +62,7 @@ describe('the event recorder', () => {
     await flush();
     expect(events()).toHaveLength(1);
     expect(events()[0]).toMatchObject({ count: 3, lastTimestamp: '2026-01-01T00:00:02Z' });
-    client.objects.clear();
+    for (const { metadata } of events()) client.remove(EVENTS, metadata);
     event(pod, 'Normal', 'Pulling', 'pulling');
     await flush();
     expect(events()[0]).toMatchObject({ count: 1 });
@@ -82,13 +82,13 @@ describe('the event recorder', () => {
   test('a refusal or an unreachable server is no failure of the caller; a short outage loses nothing', async () => {
     const { event, flush } = recorder();
     let fails = 2;
-    client.fault = () => {
+    client.before = () => {
       if (fails-- > 0) throw new ClientError('UNREACHABLE', 'down');
     };
     event(pod, 'Normal', 'Started', 'started');
     await flush();
     expect(events()).toHaveLength(1);
-    client.fault = () => {
+    client.before = () => {
       throw new Error('refused');
     };
     event(pod, 'Normal', 'Killing', 'killing');

@@ -1,10 +1,11 @@
 // Who leads, who waits, and when leadership ends. Short real times; nothing asserts how long anything took.
 import { describe, expect, test } from 'vitest';
-import type { V1Lease } from '../../../src/api/gen/types.js';
+import { LEASES } from '../../../src/api/resources.js';
+import type { Client } from '../../../src/client/client.js';
 import { runLeaderElection } from '../../../src/client/leaderElection.js';
 import { LeaderTerm } from '../../../src/client/leaderTerm.js';
 import type { Transport, TransportRequest } from '../../../src/client/transport.js';
-import { FakeClient } from '../../support/fakeClient.js';
+import { FakeApi } from '../../support/fakeApi.js';
 import { until } from '../../support/until.js';
 
 const lease = { namespace: 'kube-system', name: 'scheduler' };
@@ -12,7 +13,7 @@ const times = { leaseDurationMs: 4000, renewDeadlineMs: 2000, retryPeriodMs: 10 
 const aborted = (signal: AbortSignal) =>
   new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
 
-function candidate(client: FakeClient, identity: string) {
+function candidate(client: Client, identity: string) {
   const stop = new AbortController();
   const state = { leading: false, stop, ended: Promise.resolve() };
   const lead = async ({ signal }: LeaderTerm) => {
@@ -22,6 +23,24 @@ function candidate(client: FakeClient, identity: string) {
   };
   state.ended = runLeaderElection({ client, lease, identity, lead, signal: stop.signal, ...times });
   return state;
+}
+
+/** The same API, whose reads are counted. */
+function counting(client: Client, read: () => void): Client {
+  return {
+    of: (type) => {
+      const own = client.of(type);
+      return {
+        ...own,
+        get: (name) => {
+          read();
+          return own.get(name);
+        },
+      };
+    },
+    raw: (...request) => client.raw(...request),
+    close: () => {},
+  };
 }
 
 const REQUEST: TransportRequest = { method: 'POST', path: '/' };
@@ -86,21 +105,17 @@ describe('a term', () => {
 });
 
 describe('leader election', () => {
-  const held = (client: FakeClient) =>
-    client.objects.get('leases/kube-system/scheduler') as V1Lease | undefined;
+  const held = (client: FakeApi) => client.get(LEASES, 'kube-system/scheduler');
 
   test('one leads; the other takes over when the first gives the lease back', async () => {
-    const client = new FakeClient();
+    const client = new FakeApi();
     const one = candidate(client, 'one');
     await until(() => expect(one.leading).toBe(true));
     let looks = 0;
-    const sameObjects = Object.assign(new FakeClient(), {
-      objects: client.objects,
-      fault: (verb: string) => {
-        if (verb === 'get') looks += 1;
-      },
+    const looking = counting(client, () => {
+      looks += 1;
     });
-    const two = candidate(sameObjects, 'two');
+    const two = candidate(looking, 'two');
     await until(() => expect(looks).toBeGreaterThan(3));
     expect(two.leading).toBe(false);
     expect(held(client)?.spec).toMatchObject({
@@ -119,32 +134,32 @@ describe('leader election', () => {
   });
 
   test('a leader that gets no answer stops leading at the renew deadline', async () => {
-    const client = new FakeClient();
+    const client = new FakeApi();
     const one = candidate(client, 'one');
     await until(() => expect(one.leading).toBe(true));
-    client.fault = () => new Promise(() => {});
+    client.before = () => new Promise(() => {});
     await until(() => expect(one.leading).toBe(false));
-    client.fault = () => {};
+    client.before = () => {};
     one.stop.abort();
   });
 
   test('a lease that another took means the end at once', async () => {
-    const client = new FakeClient();
+    const client = new FakeApi();
     const one = candidate(client, 'one');
     await until(() => expect(one.leading).toBe(true));
     const current = held(client);
     const metadata = { ...lease, resourceVersion: '999', uid: 'u', creationTimestamp: '' };
     const taken = { ...current, metadata, spec: { ...current?.spec, holderIdentity: 'two' } };
-    client.objects.set('leases/kube-system/scheduler', taken);
+    client.put(LEASES, taken);
     await one.ended;
     expect(held(client)?.spec?.holderIdentity).toBe('two');
   });
 
   test('the lease of a dead leader is taken when it has not changed for its duration', async () => {
-    const client = new FakeClient();
+    const client = new FakeApi();
     const spec = { holderIdentity: 'dead', leaseDurationSeconds: 1 };
     const metadata = { ...lease, resourceVersion: '1', uid: 'u', creationTimestamp: '' };
-    client.objects.set('leases/kube-system/scheduler', { metadata, spec } as never);
+    client.put(LEASES, { metadata, spec } as never);
     const one = candidate(client, 'one');
     await until(() => expect(one.leading).toBe(true));
     one.stop.abort();
@@ -152,7 +167,7 @@ describe('leader election', () => {
   });
 
   test('work that does not end is cut off the moment the lease is lost', async () => {
-    const client = new FakeClient();
+    const client = new FakeApi();
     const { transport, state } = fakeTransport();
     let end = () => {};
     let carry: Transport | undefined;
@@ -167,7 +182,7 @@ describe('leader election', () => {
     await until(() => expect(carry).toBeDefined());
     await carry?.request(REQUEST);
     const metadata = { ...lease, resourceVersion: '999', uid: 'u', creationTimestamp: '' };
-    client.objects.set('leases/kube-system/scheduler', {
+    client.put(LEASES, {
       metadata,
       spec: { holderIdentity: 'two', leaseDurationSeconds: 60 },
     } as never);
@@ -179,7 +194,7 @@ describe('leader election', () => {
   });
 
   test('times that could make two leaders are refused', async () => {
-    const client = new FakeClient();
+    const client = new FakeApi();
     const options = {
       client,
       lease,

@@ -6,7 +6,7 @@ import {
   aggregatedRules,
   clusterRoleAggregationController,
 } from '../../../src/controllers/clusterRoleAggregation.js';
-import { MemoryClient } from '../../support/memoryClient.js';
+import { FakeApi } from '../../support/fakeApi.js';
 import { StaticInformers } from '../../support/staticInformers.js';
 import { until } from '../../support/until.js';
 
@@ -18,7 +18,7 @@ const role = (name: string, rules: object[], labels = {}, extra = {}) => ({
 });
 
 test('a role gets the rules of those it selects, each once, and loses them again', async () => {
-  const client = new MemoryClient();
+  const client = new FakeApi();
   const informers = new StaticInformers();
   const roles = informers.of(CLUSTER_ROLES);
   const aggregationRule = { clusterRoleSelectors: [{ matchLabels: { to: 'all' } }] };

@@ -3,8 +3,8 @@ import { expect, test } from 'vitest';
 import { CONFIG_MAPS, NAMESPACES, PODS, REPLICA_SETS } from '../../../src/api/resources.js';
 import { statusError } from '../../../src/api/status.js';
 import { discover } from '../../../src/controllers/discovery.js';
+import { FakeApi } from '../../support/fakeApi.js';
 import { until } from '../../support/until.js';
-import { FakeApi } from './support/fakeApi.js';
 import { withControllers } from './support/running.js';
 
 const apiWithout = (group: string) => {

@@ -3,8 +3,8 @@ import { describe, expect, test } from 'vitest';
 import { silentLog } from '../../../src/api/log.js';
 import { PODS, REPLICA_SETS, STATEFUL_SETS } from '../../../src/api/resources.js';
 import { FAILED, MADE, Pace } from '../../../src/controllers/pace.js';
+import { FakeApi } from '../../support/fakeApi.js';
 import { until } from '../../support/until.js';
-import { FakeApi } from './support/fakeApi.js';
 import { withControllers } from './support/running.js';
 
 const NOW = 1_000_000_000;

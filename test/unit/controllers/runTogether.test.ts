@@ -5,7 +5,7 @@ import type { KubeObject } from '../../../src/api/object.js';
 import * as resources from '../../../src/api/resources.js';
 import { openInformers } from '../../../src/client/sharedInformers.js';
 import { controllerNames, runControllers } from '../../../src/controllers/run.js';
-import { FakeApi } from './support/fakeApi.js';
+import { FakeApi } from '../../support/fakeApi.js';
 
 const { CONFIG_MAPS, DEPLOYMENTS, ENDPOINT_SLICES, ENDPOINTS, EVENTS, LEASES, NAMESPACES, NODES } = resources;
 const { PODS, REPLICA_SETS, RESOURCE_QUOTAS, SECRETS, SERVICE_ACCOUNTS, SERVICES } = resources;

@@ -8,8 +8,8 @@ import { statusError } from '../../../src/api/status.js';
 import { openInformers } from '../../../src/client/sharedInformers.js';
 import { isActive, isReady } from '../../../src/controllers/pods.js';
 import { runControllers } from '../../../src/controllers/run.js';
+import { FakeApi } from '../../support/fakeApi.js';
 import { random, turn } from './support/chance.js';
-import { FakeApi } from './support/fakeApi.js';
 
 const stops: (() => Promise<void>)[] = [];
 afterEach(async () => {

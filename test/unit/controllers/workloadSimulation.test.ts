@@ -15,8 +15,8 @@ import { statusError } from '../../../src/api/status.js';
 import { openInformers } from '../../../src/client/sharedInformers.js';
 import { isActive, isFinished, isReady } from '../../../src/controllers/pods.js';
 import { runControllers } from '../../../src/controllers/run.js';
+import { FakeApi } from '../../support/fakeApi.js';
 import { random, turn } from './support/chance.js';
-import { FakeApi } from './support/fakeApi.js';
 
 type Pod = Stored<V1Pod>;
 const SEEDS = Array.from({ length: 6 }, (_, at) => at + 1);

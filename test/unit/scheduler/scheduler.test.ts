@@ -4,19 +4,19 @@ import { silentLog } from '../../../src/api/log.js';
 import { NODES, PODS } from '../../../src/api/resources.js';
 import { statusError } from '../../../src/api/status.js';
 import { Scheduler } from '../../../src/scheduler/scheduler.js';
-import { MemoryClient } from '../../support/memoryClient.js';
+import { FakeApi } from '../../support/fakeApi.js';
 import { StaticInformers } from '../../support/staticInformers.js';
 import { until } from '../../support/until.js';
 import { makeNode, makePod, requesting } from './support.js';
 
-let client: MemoryClient;
+let client: FakeApi;
 let informers: StaticInformers;
 let events: string[];
 let stop: AbortController;
 let running: Promise<void>;
 
 beforeEach(() => {
-  client = new MemoryClient();
+  client = new FakeApi();
   informers = new StaticInformers();
   events = [];
   actions.clear();
@@ -143,7 +143,7 @@ test('the pod of higher priority goes first', async () => {
 describe('a binding that is refused', () => {
   test('is tried again, and what it took is free meanwhile', async () => {
     let refusals = 1;
-    client.refuse = (verb, { name }) => {
+    client.before = (verb, _, name) => {
       if (verb === 'post/binding' && name === 'p' && refusals-- > 0)
         throw statusError('InternalError', 'not now');
     };
@@ -151,14 +151,16 @@ describe('a binding that is refused', () => {
     see(makePod('p'));
     start();
     await until(() => expect(events).toContain('Warning FailedScheduling: binding rejected: not now'));
-    expect(client.writes[0]).toMatchObject({
-      body: { status: { conditions: [{ reason: 'SchedulerError' }] } },
-    });
+    await until(() =>
+      expect(client.writes[0]).toMatchObject({
+        body: { status: { conditions: [{ reason: 'SchedulerError' }] } },
+      }),
+    );
     await until(() => expect(bindings()).toEqual(['ns/p -> n1']));
   });
   test('after it was done all the same keeps the room taken, though the watch has not told', async () => {
     informers.of(NODES).set(makeNode('n1', { allocatable: { cpu: '1' } }));
-    client.refuse = (verb, { name }) => {
+    client.before = (verb, _, name) => {
       if (verb !== 'post/binding' || name !== 'p') return;
       client.put(PODS, requesting('p', { cpu: '1' }, { nodeName: 'n1' }));
       throw statusError('InternalError', 'after all');
@@ -170,7 +172,7 @@ describe('a binding that is refused', () => {
     expect(bindings()).toEqual([]);
   });
   test('because the pod is gone is the end of it', async () => {
-    client.refuse = (verb, { name }) => {
+    client.before = (verb, _, name) => {
       if (verb === 'post/binding' && name === 'p') throw statusError('NotFound', 'pods "p" not found');
     };
     informers.of(NODES).set(makeNode('n1', { allocatable: { pods: '1' } }));

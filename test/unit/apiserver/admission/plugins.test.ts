@@ -8,7 +8,7 @@ import type { AdmissionLookups } from '../../../../src/apiserver/admission/looku
 import { makeAdmission } from '../../../../src/apiserver/admission/plugins.js';
 import { makeServiceAccount } from '../../../../src/apiserver/admission/serviceAccount.js';
 import type { AdmissionRequest } from '../../../../src/apiserver/admission.js';
-import { MemoryClient } from '../../../support/memoryClient.js';
+import { FakeApi } from '../../../support/fakeApi.js';
 
 type DraftObject = Draft<KubeObject>;
 const objects: Record<string, unknown> = {
@@ -45,7 +45,7 @@ const lookups: AdmissionLookups = {
 };
 const plugins = makeAdmission({
   lookups,
-  client: new MemoryClient(),
+  client: new FakeApi(),
   kinds: [],
   authorizer: { authorize: () => ({ verdict: 'no opinion', reason: '' }) },
 });

@@ -16,13 +16,13 @@ import { pathRule, rule } from '../../../../src/apiserver/auth/policyRule.js';
 import { rulesAllow } from '../../../../src/apiserver/auth/rbac.js';
 import { makeRbacAuthorizer } from '../../../../src/apiserver/auth/rbacAuthorizer.js';
 import { aggregatedRules } from '../../../../src/controllers/clusterRoleAggregation.js';
-import { MemoryClient } from '../../../support/memoryClient.js';
+import { FakeApi } from '../../../support/fakeApi.js';
 import { StaticInformers } from '../../../support/staticInformers.js';
 
 describe('reconciling', () => {
-  let client: MemoryClient;
+  let client: FakeApi;
   beforeEach(async () => {
-    client = new MemoryClient();
+    client = new FakeApi();
     await reconcileBootstrapPolicy(client);
   });
   test('creates everything, then nothing', async () => {

@@ -3,7 +3,7 @@ import { generateKeyPairSync } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { NODES, PODS, ROLE_BINDINGS, ROLES, SERVICE_ACCOUNTS } from '../../../../src/api/resources.js';
 import { makeSecurity } from '../../../../src/apiserver/auth/security.js';
-import { MemoryClient } from '../../../support/memoryClient.js';
+import { FakeApi } from '../../../support/fakeApi.js';
 import { StaticInformers } from '../../../support/staticInformers.js';
 
 const serviceAccountKeyPem = generateKeyPairSync('ec', { namedCurve: 'P-256' })
@@ -11,7 +11,7 @@ const serviceAccountKeyPem = generateKeyPairSync('ec', { namedCurve: 'P-256' })
   .toString();
 
 test('a pod’s token is issued, known, judged, and dies with the pod', async () => {
-  const client = new MemoryClient();
+  const client = new FakeApi();
   const informers = new StaticInformers();
   const account = { metadata: { name: 'bot', namespace: 'ns', uid: 'a1' } };
   informers.of(SERVICE_ACCOUNTS).set(account);
@@ -20,7 +20,7 @@ test('a pod’s token is issued, known, judged, and dies with the pod', async ()
     metadata: { name: 'p', namespace: 'ns', uid: 'p1' },
     spec: { nodeName: 'n1', serviceAccountName: 'bot', containers: [] },
   };
-  await client.of(PODS).create(pod);
+  client.put(PODS, pod);
   informers.of(ROLES).set({
     metadata: { name: 'r', namespace: 'ns' },
     rules: [{ verbs: ['get'], apiGroups: [''], resources: ['pods'] }],
@@ -67,6 +67,6 @@ test('a pod’s token is issued, known, judged, and dies with the pod', async ()
   expect(security.authorizer.authorize({ ...asked, verb: 'delete' }).verdict).toBe('no opinion');
 
   informers.of(PODS).remove('ns/p');
-  await client.of(PODS).delete(pod.metadata);
+  client.remove(PODS, pod.metadata);
   await expect(security.authenticator.authenticate({ authorization })).rejects.toThrow('Unauthorized');
 });

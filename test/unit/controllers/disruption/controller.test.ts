@@ -1,8 +1,8 @@
 // Budgets over pods that nobody manages, and over pods of controllers that cannot be asked how many they want.
 import { expect, test } from 'vitest';
 import { EVENTS, POD_DISRUPTION_BUDGETS, PODS, REPLICA_SETS } from '../../../../src/api/resources.js';
+import { FakeApi } from '../../../support/fakeApi.js';
 import { until } from '../../../support/until.js';
-import { FakeApi } from '../support/fakeApi.js';
 import { withControllers } from '../support/running.js';
 
 const selector = { matchLabels: { app: 'web' } };

@@ -2,8 +2,8 @@
 import { expect, test } from 'vitest';
 import { CONFIG_MAPS, DEPLOYMENTS, EVENTS, REPLICA_SETS, SECRETS } from '../../../../src/api/resources.js';
 import { statusError } from '../../../../src/api/status.js';
+import { FakeApi } from '../../../support/fakeApi.js';
 import { until } from '../../../support/until.js';
-import { FakeApi } from '../support/fakeApi.js';
 import { withControllers } from '../support/running.js';
 
 const COLLECTOR = ['garbage-collector-controller'];

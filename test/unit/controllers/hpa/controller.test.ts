@@ -1,8 +1,8 @@
 // The autoscaler's first looks at a target: what it finds is a wish like any other.
 import { expect, test } from 'vitest';
 import { EVENTS, HORIZONTAL_POD_AUTOSCALERS } from '../../../../src/api/resources.js';
+import { FakeApi } from '../../../support/fakeApi.js';
 import { until } from '../../../support/until.js';
-import { FakeApi } from '../support/fakeApi.js';
 import { withControllers } from '../support/running.js';
 
 /** With a Deployment's scale, and one external metric. */

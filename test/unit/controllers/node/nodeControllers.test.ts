@@ -2,8 +2,8 @@
 import { describe, expect, test } from 'vitest';
 import { CERTIFICATE_SIGNING_REQUESTS, NODES, PODS } from '../../../../src/api/resources.js';
 import { statusError } from '../../../../src/api/status.js';
+import { FakeApi } from '../../../support/fakeApi.js';
 import { until } from '../../../support/until.js';
-import { FakeApi } from '../support/fakeApi.js';
 import { withControllers } from '../support/running.js';
 
 const node = (name: string) => ({ metadata: { name }, spec: {} });
@@ -31,7 +31,7 @@ describe('pod networks of nodes', () => {
 
   test('are not given away while pods run in them, also when nobody remembers the node', async () => {
     const api = new FakeApi();
-    await api.of(PODS).create(runningPod('web', 'a', '10.244.0.7'));
+    api.put(PODS, runningPod('web', 'a', '10.244.0.7'));
     await withControllers(api, ['node-ipam-controller'], async () => {
       await api.of(NODES).create(node('b'));
       await until(() => expect(networks(api)).toEqual({ b: '10.244.1.0/24' }));
@@ -61,7 +61,7 @@ describe('one object that the server refuses to change stops no other', () => {
       ['good', 'a'],
       ['other', 'b'],
     ] as const)
-      await api.of(PODS).create({
+      api.put(PODS, {
         ...runningPod(name, on, '10.244.0.7'),
         status: { phase: 'Running', conditions: [ready] },
       });

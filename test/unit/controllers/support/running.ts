@@ -3,7 +3,7 @@
 import { silentLog } from '../../../../src/api/log.js';
 import { openInformers } from '../../../../src/client/sharedInformers.js';
 import { type ControllersOptions, runControllers } from '../../../../src/controllers/run.js';
-import type { FakeApi } from './fakeApi.js';
+import type { FakeApi } from '../../../support/fakeApi.js';
 
 export async function withControllers(
   api: FakeApi,

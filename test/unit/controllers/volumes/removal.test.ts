@@ -1,8 +1,8 @@
 // Local volumes that are given back: their directories are removed, also when the pod that does it fails or is lost.
 import { expect, test } from 'vitest';
 import { EVENTS, PERSISTENT_VOLUMES, PODS } from '../../../../src/api/resources.js';
+import { FakeApi } from '../../../support/fakeApi.js';
 import { until } from '../../../support/until.js';
-import { FakeApi } from '../support/fakeApi.js';
 import { withControllers } from '../support/running.js';
 
 const LOCAL = { localPath: { directory: '/volumes', helperImage: 'busybox' } };

@@ -2,12 +2,14 @@
 // Guarantees: every source, its order, its optional form and its refusal in Kubernetes' words.
 import { expect, test } from 'vitest';
 import type { V1Container, V1Service } from '../../../../src/api/gen/types.js';
+import { CONFIG_MAPS, SECRETS } from '../../../../src/api/resources.js';
 import type { Informer } from '../../../../src/client/informer.js';
 import { makeContainerEnvironment } from '../../../../src/kubelet/environment/containerEnvironment.js';
 import { containerResource } from '../../../../src/kubelet/environment/resourceField.js';
 import type { Service } from '../../../../src/kubelet/environment/services.js';
 import { makePodObjects } from '../../../../src/kubelet/volumes/objects.js';
-import { FakeClient, podWith } from '../../../support/kubelet/podparts.js';
+import { FakeApi } from '../../../support/fakeApi.js';
+import { podWith } from '../../../support/kubelet/podparts.js';
 import { podOf } from '../support.js';
 
 const service = (name: string, namespace: string, spec: V1Service['spec']) =>
@@ -19,9 +21,13 @@ const kubernetes = service('kubernetes', 'default', {
 });
 
 function scene({ services = [kubernetes], synced = true }: { services?: Service[]; synced?: boolean } = {}) {
-  const client = new FakeClient();
-  client.objects.set('configmaps/shop/settings', { data: { color: 'red', size: 'L' } } as object);
-  client.objects.set('secrets/shop/login', {
+  const client = new FakeApi();
+  client.put(CONFIG_MAPS, {
+    metadata: { name: 'settings', namespace: 'shop' },
+    data: { color: 'red', size: 'L' },
+  } as object);
+  client.put(SECRETS, {
+    metadata: { name: 'login', namespace: 'shop' },
     data: { user: Buffer.from('eve').toString('base64') },
   } as object);
   const informer = { list: () => services, hasSynced: () => synced } as unknown as Informer<V1Service>;
@@ -168,7 +174,10 @@ test.each<[string, Partial<V1Container>, string]>([
 
 test('keys that cannot name a variable are skipped and told', async () => {
   const { variables, skipped, client } = scene();
-  client.objects.set('configmaps/shop/odd', { data: { 'a=b': '1', ä: '2', 'ok.name': '3' } } as object);
+  client.put(CONFIG_MAPS, {
+    metadata: { name: 'odd', namespace: 'shop' },
+    data: { 'a=b': '1', ä: '2', 'ok.name': '3' },
+  } as object);
   const found = await variables({ envFrom: [{ configMapRef: { name: 'odd' } }] });
   expect(found).toMatchObject({ 'ok.name': '3' });
   expect(Object.keys(found)).not.toContain('a=b');

@@ -5,7 +5,7 @@ import type { Stored } from '../../../../src/api/object.js';
 import { NODES } from '../../../../src/api/resources.js';
 import { completeConfig } from '../../../../src/kubelet/config.js';
 import { NodeManager } from '../../../../src/kubelet/node/nodeManager.js';
-import { MemoryClient } from '../../../support/memoryClient.js';
+import { FakeApi } from '../../../support/fakeApi.js';
 import { until } from '../../../support/until.js';
 
 const node = (ready: string): V1Node => ({
@@ -19,7 +19,7 @@ beforeEach(() => {
 let manager: NodeManager | undefined;
 afterEach(() => manager?.stop());
 
-function start(client: MemoryClient, nodeStatusUpdateFrequencyMs = 10): void {
+function start(client: FakeApi, nodeStatusUpdateFrequencyMs = 10): void {
   manager = new NodeManager({
     client,
     config: completeConfig({ nodeName: 'one', nodeStatusUpdateFrequencyMs, nodeLeaseDurationSeconds: 1 }),
@@ -31,10 +31,10 @@ function start(client: MemoryClient, nodeStatusUpdateFrequencyMs = 10): void {
   manager.start();
 }
 
-const statuses = ({ writes }: MemoryClient) => writes.filter(({ verb }) => verb === 'patch/status').length;
+const statuses = ({ writes }: FakeApi) => writes.filter(({ verb }) => verb === 'patch/status').length;
 
 test('says that the node is Ready again after a controller has said that nobody knows', async () => {
-  const client = new MemoryClient();
+  const client = new FakeApi();
   start(client);
   await until(() => expect(statuses(client)).toBe(1));
   client.put(NODES, node('Unknown'));
@@ -43,7 +43,7 @@ test('says that the node is Ready again after a controller has said that nobody 
 });
 
 test('tells when somebody closes the node for new pods, and nothing while it stays as it is', async () => {
-  const client = new MemoryClient();
+  const client = new FakeApi();
   start(client);
   await until(() => expect(statuses(client)).toBe(1));
   client.put(NODES, { ...node('True'), spec: { unschedulable: true } });
@@ -53,7 +53,7 @@ test('tells when somebody closes the node for new pods, and nothing while it sta
 });
 
 test('gives out what others have added to the resources', async () => {
-  const client = new MemoryClient();
+  const client = new FakeApi();
   start(client);
   await until(() => expect(statuses(client)).toBe(1));
   const capacity = { 'example.com/license': '5' };
@@ -63,7 +63,7 @@ test('gives out what others have added to the resources', async () => {
 });
 
 test('registers a node again that somebody has deleted', async () => {
-  const client = new MemoryClient();
+  const client = new FakeApi();
   const created = () =>
     client.writes.filter(({ verb, resource }) => verb === 'create' && resource === 'nodes');
   start(client);
@@ -73,7 +73,7 @@ test('registers a node again that somebody has deleted', async () => {
 });
 
 test('reads the node anew when somebody must know, also while another reading is under way', async () => {
-  const client = new MemoryClient();
+  const client = new FakeApi();
   start(client, 60_000);
   await until(() => expect(statuses(client)).toBe(1));
   const labels = { color: 'red' };
@@ -85,7 +85,7 @@ test('reads the node anew when somebody must know, also while another reading is
 });
 
 test('takes what a watch tells, unless it knows something newer', async () => {
-  const client = new MemoryClient();
+  const client = new FakeApi();
   start(client, 60_000);
   await until(() => expect(statuses(client)).toBe(1));
   const current = manager?.current() as Stored<V1Node>;
@@ -101,7 +101,7 @@ test('takes what a watch tells, unless it knows something newer', async () => {
 });
 
 test('the lease names its node from the first renewal on', async () => {
-  const client = new MemoryClient();
+  const client = new FakeApi();
   client.put(NODES, { ...node('True'), metadata: { name: 'one', uid: 'n1' } });
   start(client);
   const ownerReferences = [{ apiVersion: 'v1', kind: 'Node', name: 'one', uid: 'n1' }];

@@ -4,10 +4,10 @@ import { expect, test } from 'vitest';
 import { silentLog } from '../../../../src/api/log.js';
 import { bearerOf } from '../../../../src/client/delegatedAccess.js';
 import { makeAccess } from '../../../../src/kubelet/server/access.js';
-import { FakeClient } from '../../../support/kubelet/podparts.js';
+import { FakeApi } from '../../../support/fakeApi.js';
 
 function scene(answer: (path: string, body: unknown) => unknown) {
-  const client = new FakeClient();
+  const client = new FakeApi();
   client.answer = answer;
   const clock = { ms: 0 };
   const access = makeAccess({ client, nodeName: 'n1', log: silentLog, now: () => clock.ms });

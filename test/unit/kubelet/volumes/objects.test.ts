@@ -1,18 +1,18 @@
 import { expect, test } from 'vitest';
 import { CONFIG_MAPS } from '../../../../src/api/resources.js';
 import { makePodObjects } from '../../../../src/kubelet/volumes/objects.js';
-import { FakeClient } from '../../../support/fakeClient.js';
+import { FakeApi } from '../../../support/fakeApi.js';
 
 /** A clock that stands still: only the order of things can tell what is fresh. */
 async function scene() {
-  const client = new FakeClient();
+  const client = new FakeApi();
   const maps = client.of(CONFIG_MAPS);
   const object = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'c', namespace: 'n' } };
   let stored = await maps.create({ ...object, data: { color: 'red' } });
   let asked = 0;
   let isHeld = false;
   const held: (() => void)[] = [];
-  client.fault = (verb) => {
+  client.before = (verb) => {
     if (verb === 'get') asked++;
     return verb === 'get' && isHeld ? new Promise((resolve) => held.push(resolve)) : undefined;
   };

@@ -1,11 +1,12 @@
 // Bound tokens.
 // Guarantees: asked for with the pod's name on them, kept, renewed in time, and used while a renewal fails.
 import { expect, test } from 'vitest';
-import { TokenManager, renewalTime } from '../../../../src/kubelet/volumes/tokens.js';
-import { FakeClient, podWith } from '../../../support/kubelet/podparts.js';
+import { renewalTime, TokenManager } from '../../../../src/kubelet/volumes/tokens.js';
+import { FakeApi } from '../../../support/fakeApi.js';
+import { podWith } from '../../../support/kubelet/podparts.js';
 
 function scene() {
-  const client = new FakeClient();
+  const client = new FakeApi();
   const clock = { ms: 0 };
   let count = 0;
   client.answer = () => ({

@@ -9,7 +9,7 @@ import { FakeRoute } from '../../../../src/kernel/route/fake.js';
 import { difference, entriesFor, entriesFound, overlayMtu } from '../../../../src/network/overlay/entries.js';
 import { Overlay, removeOverlay, subnetFile } from '../../../../src/network/overlay/overlay.js';
 import { annotationsOf, peerOf } from '../../../../src/network/overlay/peer.js';
-import { MemoryClient } from '../../../support/memoryClient.js';
+import { FakeApi } from '../../../support/fakeApi.js';
 import { StaticInformers } from '../../../support/staticInformers.js';
 import { until } from '../../../support/until.js';
 
@@ -150,7 +150,7 @@ describe('the daemon', () => {
       { do: 'add', kind: 'link', name: 'eth0', type: 'dummy', up: true, mtu: 1500 },
       { do: 'add', kind: 'address', dev: 'eth0', address: '192.168.0.1/24' },
     ]);
-    const client = new MemoryClient();
+    const client = new FakeApi();
     const informers = new StaticInformers();
     for (const it of nodes) {
       await client.of(NODES).create(it);
