@@ -8,9 +8,10 @@ import { CONTROLLER_REVISIONS, type ResourceType } from '../api/resources.js';
 import { ApiError } from '../api/status.js';
 import type { Informer } from '../client/informer.js';
 import type { WorkQueue } from '../client/workQueue.js';
-import { controllerReference, ignoring } from './claim.js';
+import { controllerReference, heldBy, ignoring } from './claim.js';
 import type { ControllerContext } from './controller.js';
 import { ALPHABET } from './deployment/hash.js';
+import type { Expectations } from './expectations.js';
 import type { Writes } from './writes.js';
 
 export type Revision = Stored<V1ControllerRevision>;
@@ -130,6 +131,29 @@ export function watchRevisions(
       if (key !== undefined) writes.gone(key, revision.metadata.uid);
     },
   });
+}
+
+interface Owned<T extends KubeObject> {
+  readonly owners: Informer<T>;
+  readonly expectations: Expectations;
+  readonly writes: Writes;
+  readonly revisions: Informer<V1ControllerRevision>;
+}
+
+/** An owner and its revisions, once both are seen as they were last written; nothing for one that is gone or ends. */
+export function withRevisions<T extends KubeObject>(
+  { owners, expectations, writes, revisions }: Owned<T>,
+  key: string,
+): { readonly owner: Stored<T>; readonly held: readonly Revision[] } | undefined {
+  const owner = owners.get(key);
+  if (owner === undefined) {
+    expectations.forget(key);
+    writes.forget(key);
+    return undefined;
+  }
+  const held = heldBy(revisions, owner.metadata.uid);
+  if (!writes.seen(key, [owner, ...held])) return undefined;
+  return owner.metadata.deletionTimestamp === undefined ? { owner, held } : undefined;
 }
 
 interface RevisionPorts {

@@ -1,11 +1,17 @@
 // ReplicaSet: a number of equal pods. Pure.
 // Guarantees: a new one has no pods yet, whatever status was sent; its selector finds its template's pods.
-import { ageColumn, column, nameColumn } from '../columns.js';
+import { ageColumn, nameColumn } from '../columns.js';
 import type { V1ReplicaSet } from '../gen/types.js';
 import type { KindDefinition } from '../kind.js';
 import { REPLICA_SETS } from '../resources.js';
 import { validateCounts } from './statusChecks.js';
-import { defaultWorkload, templateColumns, validateWorkload, workloadScale } from './workload.js';
+import {
+  defaultWorkload,
+  replicaColumns,
+  templateColumns,
+  validateWorkload,
+  workloadScale,
+} from './workload.js';
 
 export const replicaSetKind: KindDefinition<V1ReplicaSet> = {
   type: REPLICA_SETS,
@@ -27,22 +33,6 @@ export const replicaSetKind: KindDefinition<V1ReplicaSet> = {
     ...validateCounts({ status }, old),
     ...validateWorkload(spec, old?.spec, 'deployment'),
   ],
-  columns: [
-    nameColumn,
-    column('Desired', ({ spec }) => spec?.replicas ?? 0, {
-      type: 'integer',
-      description: 'How many pods it shall have.',
-    }),
-    column('Current', ({ status }) => status?.replicas ?? 0, {
-      type: 'integer',
-      description: 'How many pods it has.',
-    }),
-    column('Ready', ({ status }) => status?.readyReplicas ?? 0, {
-      type: 'integer',
-      description: 'How many are ready.',
-    }),
-    ageColumn,
-    ...templateColumns<V1ReplicaSet>(),
-  ],
+  columns: [nameColumn, ...replicaColumns<V1ReplicaSet>(), ageColumn, ...templateColumns<V1ReplicaSet>()],
   fields: ({ status }) => ({ 'status.replicas': String(status?.replicas ?? 0) }),
 };

@@ -1,7 +1,7 @@
 // ReplicationController: what ReplicaSet replaced, still served. Pure.
 // Guarantees: its selector, a plain map, finds its template's pods.
 import { type Cause, checkNotNegative, invalidValue, required } from '../causes.js';
-import { ageColumn, column, nameColumn } from '../columns.js';
+import { ageColumn, nameColumn } from '../columns.js';
 import type { V1ReplicationController, V1ReplicationControllerSpec } from '../gen/types.js';
 import type { KindDefinition } from '../kind.js';
 import { validateLabels } from '../meta.js';
@@ -10,7 +10,7 @@ import { formatLabels, labelSelectorString, selectorFromMap } from '../selectors
 import { defaultPodSpec } from './pod/defaults.js';
 import { validatePodTemplate } from './pod/validate.js';
 import { validateCounts } from './statusChecks.js';
-import { containerColumns, selectorColumn } from './workload.js';
+import { containerColumns, replicaColumns, selectorColumn } from './workload.js';
 
 export const replicationControllerKind: KindDefinition<V1ReplicationController> = {
   type: REPLICATION_CONTROLLERS,
@@ -51,18 +51,7 @@ export const replicationControllerKind: KindDefinition<V1ReplicationController> 
   ],
   columns: [
     nameColumn,
-    column('Desired', ({ spec }) => spec?.replicas ?? 0, {
-      type: 'integer',
-      description: 'How many pods it shall have.',
-    }),
-    column('Current', ({ status }) => status?.replicas ?? 0, {
-      type: 'integer',
-      description: 'How many pods it has.',
-    }),
-    column('Ready', ({ status }) => status?.readyReplicas ?? 0, {
-      type: 'integer',
-      description: 'How many are ready.',
-    }),
+    ...replicaColumns<V1ReplicationController>(),
     ageColumn,
     ...containerColumns<V1ReplicationController>(({ spec }) => spec?.template),
     selectorColumn<V1ReplicationController>(({ spec }) => formatLabels(spec?.selector)),

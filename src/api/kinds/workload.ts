@@ -74,6 +74,27 @@ export function workloadScale<T extends Workload>(): ScaleFields<T> {
   };
 }
 
+interface Replicated {
+  readonly spec?: { readonly replicas?: number | undefined } | undefined;
+  readonly status?: { readonly replicas: number; readonly readyReplicas?: number | undefined } | undefined;
+}
+
+/** How many pods of an object there shall be, are, and are ready. */
+export const replicaColumns = <T extends Replicated>(): Column<T>[] => [
+  column('Desired', ({ spec }) => spec?.replicas ?? 0, {
+    type: 'integer',
+    description: 'How many pods it shall have.',
+  }),
+  column('Current', ({ status }) => status?.replicas ?? 0, {
+    type: 'integer',
+    description: 'How many pods it has.',
+  }),
+  column('Ready', ({ status }) => status?.readyReplicas ?? 0, {
+    type: 'integer',
+    description: 'How many are ready.',
+  }),
+];
+
 /** The wide columns. */
 export function templateColumns<T extends Pick<Workload, 'spec'>>(): Column<T>[] {
   return [

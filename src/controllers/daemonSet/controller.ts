@@ -28,6 +28,7 @@ import {
   REVISION_LABEL,
   surplusRevisions,
   watchRevisions,
+  withRevisions,
 } from '../revisions.js';
 import { writeStatus } from '../statusWrite.js';
 import { Writes } from '../writes.js';
@@ -88,16 +89,10 @@ export const daemonSetController: Controller = {
 const placing = ({ metadata, spec }: Node) => [metadata.labels, spec.taints, metadata.name];
 
 async function reconcile(parts: Parts, key: string): Promise<number | undefined> {
-  const { context, owners, expectations, writes, nodes } = parts;
-  const set = owners.get(key);
-  if (set === undefined) {
-    expectations.forget(key);
-    writes.forget(key);
-    return undefined;
-  }
-  const held = heldBy(parts.revisions, set.metadata.uid);
-  if (!writes.seen(key, [set, ...held])) return undefined;
-  if (set.metadata.deletionTimestamp !== undefined) return undefined;
+  const { context, expectations, nodes } = parts;
+  const found = withRevisions(parts, key);
+  if (found === undefined) return undefined;
+  const { owner: set, held } = found;
   const { template } = set.spec;
   const collisionCount = set.status?.collisionCount ?? 0;
   const wish = { type: DAEMON_SETS, owner: set, template, collisionCount, revisions: held };

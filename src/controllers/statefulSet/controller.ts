@@ -5,7 +5,7 @@ import { keyOf } from '../../api/object.js';
 import { CONTROLLER_REVISIONS, PERSISTENT_VOLUME_CLAIMS, PODS, STATEFUL_SETS } from '../../api/resources.js';
 import { compileLabelSelector } from '../../api/selectors.js';
 import type { Informer } from '../../client/informer.js';
-import { candidatesOf, carryOutClaims, heldBy, indexByController, planClaims } from '../claim.js';
+import { candidatesOf, carryOutClaims, indexByController, planClaims } from '../claim.js';
 import { type Controller, newQueue, runLoop } from '../controller.js';
 import { Expectations } from '../expectations.js';
 import { deletePods, type PodOwners, watchOwnedPods, watchOwners } from '../ownedPods.js';
@@ -18,6 +18,7 @@ import {
   surplusRevisions,
   templateOf,
   watchRevisions,
+  withRevisions,
 } from '../revisions.js';
 import { writeStatus } from '../statusWrite.js';
 import { Writes } from '../writes.js';
@@ -69,16 +70,10 @@ export const statefulSetController: Controller = {
 };
 
 async function reconcile(parts: Parts, key: string): Promise<number | undefined> {
-  const { context, owners, expectations, writes } = parts;
-  const set = owners.get(key);
-  if (set === undefined) {
-    expectations.forget(key);
-    writes.forget(key);
-    return undefined;
-  }
-  const held = heldBy(parts.revisions, set.metadata.uid);
-  if (!writes.seen(key, [set, ...held])) return undefined;
-  if (set.metadata.deletionTimestamp !== undefined) return undefined;
+  const { context, expectations } = parts;
+  const found = withRevisions(parts, key);
+  if (found === undefined) return undefined;
+  const { owner: set, held } = found;
   const update = await updateRevision(parts, set, held);
   if (update === undefined) return countCollision(parts, set);
   const satisfied = expectations.satisfied(key);
