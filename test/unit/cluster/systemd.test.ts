@@ -165,7 +165,7 @@ describe('trellis install --dry-run', () => {
   ])('refuses %j', async (words, named) => {
     const { err, code } = await trellis(['install', '--dry-run', ...words]);
     expect(code).toBe(1);
-    expect(err).toContain(`"${named}" cannot be told`);
+    expect(err).toContain(`"${named}" is not an option for a service`);
   });
 });
 
