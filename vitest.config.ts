@@ -8,7 +8,8 @@ const project = (name: string, options: object) => ({
   test: { name, include: [`test/${name}/**/*.test.ts`], ...options },
 });
 
-// Tests that make devices and rules want a modest, fixed parallelism: their speed is the kernel's, not Node's.
+// A fixed number of processes: these tests wait for the kernel and for containers most of their time, so more of them
+// run at once than there are processors.
 const inProcesses = (timeoutMs: number, maxWorkers: number) => ({
   pool: 'forks',
   maxWorkers,
@@ -25,8 +26,8 @@ export default defineConfig({
     reporters: ['default', new CountReporter(process.env['TRELLIS_TEST_COUNTS'])],
     projects: [
       project('unit', { pool: 'threads', testTimeout: 10_000, expect: { poll: { timeout: 8_000 } } }),
-      project('kernel', { ...inProcesses(90_000, 2), sequence: { groupOrder: 1 } }),
-      project('runtime', { ...inProcesses(180_000, 2), sequence: { groupOrder: 2 } }),
+      project('kernel', { ...inProcesses(90_000, 3), sequence: { groupOrder: 1 } }),
+      project('runtime', { ...inProcesses(180_000, 4), sequence: { groupOrder: 2 } }),
       project('vm', { ...inProcesses(180_000, 1), sequence: { groupOrder: 3 } }),
       project('e2e', { ...inProcesses(300_000, 1), sequence: { groupOrder: 4 } }),
       // Wants the programs of stock Kubernetes: see scripts/stock.mjs.

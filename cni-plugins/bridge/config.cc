@@ -84,7 +84,8 @@ BridgeConfig BridgeConfig::Parse(const Request& request) {
   if (const json::Value* dns = Object(from, "dns")) config.dns = Dns::Parse(*dns);
   if (config.hairpin && config.promisc) Fail("cannot set hairpin mode and promiscuous mode at the same time");
   if (config.vlan != 0 && !config.trunk.empty()) Fail("cannot set vlan and vlanTrunk at the same time");
-  if (config.ipSpoofCheck && !config.trunk.empty()) Fail("cannot set ipspoofchk and vlanTrunk at the same time: addresses behind tags are not checked");
+  if (config.ipSpoofCheck && !config.trunk.empty())
+    Fail("cannot set ipspoofchk and vlanTrunk at the same time: addresses behind tags are not checked");
   if (!config.containerInterface && Object(from, "ipam") != nullptr && !String(*Object(from, "ipam"), "type").empty())
     Fail("cannot use IPAM when disableContainerInterface flag is set");
   return config;
