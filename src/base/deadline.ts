@@ -19,24 +19,40 @@ export function pause(delayMs: number, signal?: AbortSignal): Promise<void> {
   });
 }
 
-const OVER = 'over';
-
 /** What the work answers, or, when the time is over first, what `late` answers or throws. */
 export async function within<T, L>(
   work: Promise<T>,
   limitMs: number,
   late: () => L,
-  wait: typeof pause = pause,
+  wait?: typeof pause,
 ): Promise<T | L> {
-  const over = new AbortController();
   let isOver = false;
-  const limit = wait(Math.max(0, limitMs), over.signal).then(() => (isOver ? undefined : late()));
+  const { reached, stop } = wait === undefined ? timeLimit(limitMs) : waitedLimit(limitMs, wait);
+  const limit = reached.then(() => (isOver ? undefined : late()));
   work.catch(() => {});
   try {
     return await (Promise.race([work, limit]) as Promise<T | L>);
   } finally {
     isOver = true;
-    // Without a reason of its own, an error is made for each, with its stack.
-    over.abort(OVER);
+    stop();
   }
+}
+
+interface Limit {
+  readonly reached: Promise<void>;
+  stop(): void;
+}
+
+/** For each Pod that is bound there is one: a timer costs a tenth of a signal. */
+function timeLimit(limitMs: number): Limit {
+  let timer: NodeJS.Timeout | undefined;
+  const reached = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, Math.min(Math.max(0, limitMs), LONGEST_TIMER_MS));
+  });
+  return { reached, stop: () => clearTimeout(timer) };
+}
+
+function waitedLimit(limitMs: number, wait: typeof pause): Limit {
+  const over = new AbortController();
+  return { reached: wait(Math.max(0, limitMs), over.signal), stop: () => over.abort() };
 }

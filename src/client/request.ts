@@ -47,11 +47,17 @@ export function makeRequester(
 ): Requester {
   const { retries = 10, requestTimeoutMs = 60_000, pause: wait = pause } = options;
 
+  // One listener for all: with hundreds under way, each of its own would be looked for among the others when it ends.
+  const underWay = new Set<AbortController>();
+  const endAll = () => {
+    for (const limit of underWay) limit.abort();
+  };
+  closing.addEventListener('abort', endAll, { once: true });
+
   const once = async (call: Call) => {
     const limit = new AbortController();
-    const giveUp = () => limit.abort();
-    const timer = setTimeout(giveUp, requestTimeoutMs);
-    closing.addEventListener('abort', giveUp, { once: true });
+    const timer = setTimeout(() => limit.abort(), requestTimeoutMs);
+    underWay.add(limit);
     try {
       const response = await transport.request(wireRequest(call, limit.signal));
       const body = await readBody(response);
@@ -65,7 +71,7 @@ export function makeRequester(
       throw new ClientError('UNREACHABLE', message, { cause: error });
     } finally {
       clearTimeout(timer);
-      closing.removeEventListener('abort', giveUp);
+      underWay.delete(limit);
     }
   };
 
