@@ -141,8 +141,15 @@ async function act<T extends KubeObject>(
   now: number,
 ): Promise<Failure | undefined> {
   const set = parts.flavour.asReplicaSet(owner);
-  const family = familyOf(parts, owner, held);
-  for (const action of planReplicaSet({ set, pods: held, family, now })) {
+  const observed = {
+    set,
+    pods: held,
+    get family() {
+      return familyOf(parts, owner, held);
+    },
+    now,
+  };
+  for (const action of planReplicaSet(observed)) {
     const isCreate = action.do === 'createPods';
     const error = isCreate
       ? await createPods(

@@ -16,24 +16,41 @@ export interface ReplicaSetSeen {
 }
 
 export function replicaSetStatus({ set, pods, now, actedOn, failure }: ReplicaSetSeen): V1ReplicaSetStatus {
-  const active = pods.filter(isActive);
-  const wantedLabels = Object.entries(set.spec.template?.metadata?.labels ?? {});
-  const minReadySeconds = set.spec.minReadySeconds ?? 0;
-  const available = active.filter((pod) => (availableAt(pod, minReadySeconds) ?? Infinity) <= now);
-  const fullyLabeled = active.filter(({ metadata }) =>
-    wantedLabels.every(([key, value]) => metadata.labels?.[key] === value),
-  );
   const conditions = conditionsOf(set, now, failure);
   const observedGeneration = actedOn ? set.metadata.generation : set.status?.observedGeneration;
   return {
-    replicas: active.length,
-    fullyLabeledReplicas: fullyLabeled.length,
-    readyReplicas: active.filter(isReady).length,
-    availableReplicas: available.length,
-    terminatingReplicas: pods.filter((pod) => isTerminating(pod) && !isFinished(pod)).length,
+    ...countsOf(set, pods, now),
     ...(observedGeneration === undefined ? {} : { observedGeneration }),
     ...(conditions.length === 0 ? {} : { conditions }),
   };
+}
+
+/** In one walk: each change of one pod of thousands counts them all. */
+function countsOf({ spec }: ReplicaSetSeen['set'], pods: readonly Pod[], now: number) {
+  const wantedLabels = Object.entries(spec.template?.metadata?.labels ?? {});
+  const minReadySeconds = spec.minReadySeconds ?? 0;
+  const counts = {
+    replicas: 0,
+    fullyLabeledReplicas: 0,
+    readyReplicas: 0,
+    availableReplicas: 0,
+    terminatingReplicas: 0,
+  };
+  for (const pod of pods) {
+    if (isFinished(pod)) continue;
+    if (isTerminating(pod)) {
+      counts.terminatingReplicas += 1;
+      continue;
+    }
+    counts.replicas += 1;
+    const { labels } = pod.metadata;
+    if (wantedLabels.every(([key, value]) => labels?.[key] === value)) counts.fullyLabeledReplicas += 1;
+    if (!isReady(pod)) continue;
+    counts.readyReplicas += 1;
+    if (minReadySeconds === 0 || (availableAt(pod, minReadySeconds) ?? Infinity) <= now)
+      counts.availableReplicas += 1;
+  }
+  return counts;
 }
 
 /** Milliseconds until the next ready pod becomes available; undefined when none is on its way. */
@@ -43,6 +60,7 @@ export function nextAvailableInMs({
   now,
 }: Pick<ReplicaSetSeen, 'set' | 'pods' | 'now'>): number | undefined {
   const minReadySeconds = set.spec.minReadySeconds ?? 0;
+  if (minReadySeconds === 0) return undefined;
   const waits = pods
     .filter(isActive)
     .map((pod) => (availableAt(pod, minReadySeconds) ?? 0) - now)

@@ -34,6 +34,26 @@ describe('planReplicaSet', () => {
     expect(action).toMatchObject({ do: 'deletePods', pods: [{ metadata: { name: 'bad' } }] });
   });
 
+  test.each([
+    ['the number is right', 2, false],
+    ['pods are missing', 3, false],
+    ['there are too many', 1, true],
+  ])('looks at the pods of its siblings only when some must go: %s', (_, replicas, wanted) => {
+    const present = pods(2);
+    let isAsked = false;
+    const observed = {
+      set: replicaSet('web', replicas),
+      pods: present,
+      get family() {
+        isAsked = true;
+        return present;
+      },
+      now: NOW,
+    };
+    planReplicaSet(observed);
+    expect(isAsked).toBe(wanted);
+  });
+
   test('does nothing for a set that is being deleted', () => {
     expect(plan(3, [], { deletionTimestamp: ago(1) })).toEqual([]);
   });
@@ -76,6 +96,23 @@ describe('replicaSetStatus', () => {
       terminatingReplicas: 1,
       observedGeneration: 4,
     });
+  });
+
+  test('calls all that are ready available where none has to be for long, and counts nothing that has ended', () => {
+    const ended = pod('ended', { phase: 'Failed', ready: true, meta: { deletionTimestamp: ago(1) } });
+    const status = replicaSetStatus({
+      set: replicaSet('web', 3),
+      pods: [...seen, ended],
+      now: NOW,
+      actedOn: true,
+    });
+    expect(status).toMatchObject({
+      replicas: 3,
+      readyReplicas: 2,
+      availableReplicas: 2,
+      terminatingReplicas: 1,
+    });
+    expect(nextAvailableInMs({ set: replicaSet('web', 3), pods: seen, now: NOW })).toBeUndefined();
   });
 
   test('does not call a wish observed that it has not acted on', () => {
