@@ -34,6 +34,8 @@ export interface WatchQuery extends ListQuery {
   readonly resourceVersion: string;
   readonly timeoutSeconds?: number;
   readonly signal?: AbortSignal;
+  /** The objects may come without managedFields, and frozen. */
+  readonly ignoresManagers?: boolean;
 }
 
 export type PatchType = 'json' | 'merge' | 'strategic' | 'apply';

@@ -82,7 +82,8 @@ async function watch<T extends KubeObject>(
 ): Promise<number> {
   const timeoutSeconds = Math.round(WATCH_SECONDS * (1 + random()));
   let count = 0;
-  for await (const event of client.watch({ ...query, resourceVersion: from, timeoutSeconds, signal })) {
+  const following = { ...query, resourceVersion: from, timeoutSeconds, signal, ignoresManagers: true };
+  for await (const event of client.watch(following)) {
     if (signal.aborted) break;
     onEvent(event);
     // Delivered first, remembered second: a break between the two repeats an event, which the cache recognises.

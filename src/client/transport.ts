@@ -9,7 +9,7 @@ export interface TransportRequest {
   readonly body?: Uint8Array | string;
   /** Ends the request, and a streamed body with it. */
   readonly signal?: AbortSignal;
-  /** Of a watch: its events may be answered as objects, where the server is in this process. */
+  /** Of a watch: its events may be answered as objects without managedFields, where the server is in this process. */
   readonly takesObjects?: boolean;
   /** Asked last before something is written, where the server is in this process; a write that is not allowed is refused. */
   readonly isAllowed?: () => boolean;
@@ -21,7 +21,7 @@ export interface TransportResponse {
   readonly headers: Readonly<Record<string, string>>;
   /** The body as it comes; a watch's body ends when the server or the signal ends it. Read it once, or cancel by signal. */
   readonly body: AsyncIterable<Uint8Array>;
-  /** What the body says, as frozen objects that others share; read one of the two. */
+  /** What the body says, as frozen objects that others share, without managedFields; read one of the two. */
   readonly events?: AsyncIterable<{ readonly type: string; readonly object: object }>;
 }
 

@@ -40,7 +40,8 @@ export async function* watchEvents<T extends KubeObject>({
   closing.addEventListener('abort', end, { once: true });
   try {
     const call = { method: 'GET', path: watchPath(type, query), accept: acceptOf('object', query) } as const;
-    const response = await transport.request({ ...wireRequest(call, stop.signal), takesObjects: true });
+    const { ignoresManagers: takesObjects = false } = query;
+    const response = await transport.request({ ...wireRequest(call, stop.signal), takesObjects });
     if (response.status >= 400) throw refusalOf(response.status, await readBody(response));
     // The bytes are not parsed where the server has the object at hand.
     for await (const told of response.events ?? linesOf(response.body)) {

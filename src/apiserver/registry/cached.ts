@@ -6,6 +6,7 @@ import type { KubeObject, Stored } from '../../api/object.js';
 import { deepFreeze } from '../../client/freeze.js';
 import { encodeForStore, parseObject, storedVersionOf, withRevision } from './encode.js';
 import { ParsedObjects } from './parsedObjects.js';
+import { withoutManagers } from './withoutManagers.js';
 
 /** What selectors look at, without the rest of the object. */
 export interface Summary extends KubeObject {
@@ -107,7 +108,12 @@ export class CachedObject {
     return parseObject<T>(this.bytes);
   }
 
-  /** Frozen, and the same for all who ask in a short while. */
+  /** Without managedFields. */
+  parseWithoutManagers(): KubeObject {
+    return JSON.parse(withoutManagers(this.bytes.toString('utf8'))) as KubeObject;
+  }
+
+  /** Without managedFields, frozen, and the same for all who ask in a short while. */
   shared(): Stored<KubeObject> {
     return deepFreeze(parsed.of(this)) as Stored<KubeObject>;
   }

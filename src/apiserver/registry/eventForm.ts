@@ -1,6 +1,6 @@
 // How a client sees the events of a watch: as bytes, or, in this process, as objects.
 // Guarantees: bytes of one form are made once for all its watchers; an object is frozen and shared, and the same as its bytes
-// say.
+// say, but for managedFields.
 import type { KubeObject, Stored } from '../../api/object.js';
 import { deepFreeze } from '../../client/freeze.js';
 import type { CachedObject } from './cached.js';

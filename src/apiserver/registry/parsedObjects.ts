@@ -1,5 +1,6 @@
 // Objects parsed a moment ago: one change is looked at by selectors and told to several clients in this process.
 // Guarantees: bounded in bytes and in number, but for the one used last; what is gone is parsed again, and is the same.
+// None tells who wrote which field.
 import type { KubeObject } from '../../api/object.js';
 
 /** Of their JSON; as data they are some times that. */
@@ -8,7 +9,7 @@ const MOST = 256;
 
 interface Parsable {
   readonly size: number;
-  parse(): KubeObject;
+  parseWithoutManagers(): KubeObject;
 }
 
 export class ParsedObjects {
@@ -29,7 +30,7 @@ export class ParsedObjects {
   of(object: Parsable): KubeObject {
     const known = this.#byObject.get(object);
     if (known !== undefined) return known.value;
-    const [value, bytes] = [object.parse(), object.size];
+    const [value, bytes] = [object.parseWithoutManagers(), object.size];
     this.#byObject.set(object, { value, bytes });
     this.#bytes += bytes;
     for (const [old, { bytes }] of this.#byObject) {

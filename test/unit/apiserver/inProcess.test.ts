@@ -1,4 +1,5 @@
-// A watch by a client in the process of the server: the objects are what the wire says, frozen, and the same for all.
+// A watch by a client in the process of the server: the objects are what the wire says, but for who wrote which field, frozen,
+// and the same for all.
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { V1ConfigMap } from '../../../src/api/gen/types.js';
 import { CONFIG_MAPS, PODS } from '../../../src/api/resources.js';
@@ -47,7 +48,8 @@ type Events = readonly WatchEvent<V1ConfigMap>[];
 async function watched(client: Client, count: number, query: WatchQuery): Promise<Events> {
   const ending = new AbortController();
   const found: WatchEvent<V1ConfigMap>[] = [];
-  for await (const event of client.of(CONFIG_MAPS).watch({ ...query, signal: ending.signal })) {
+  const { signal } = ending;
+  for await (const event of client.of(CONFIG_MAPS).watch({ ignoresManagers: true, ...query, signal })) {
     if (found.push(event) === count) ending.abort();
   }
   return found;
@@ -65,6 +67,14 @@ async function change(name: string): Promise<string> {
   return resourceVersion;
 }
 
+/** As it is told to those who do not ask who wrote which field. */
+function unmanaged(event: WatchEvent<V1ConfigMap>): unknown {
+  if (!('object' in event)) return event;
+  expect(event.object.metadata.managedFields).toHaveLength(1);
+  const { managedFields: _, ...metadata } = event.object.metadata;
+  return { ...event, object: { ...event.object, metadata } };
+}
+
 const isFrozen = (value: unknown): boolean =>
   typeof value !== 'object' ||
   value === null ||
@@ -80,9 +90,17 @@ test.each([
   const asObjects = await watched(objects, count, { ...query, resourceVersion });
   expect(told - before).toBe(count);
   const asLines = await watched(lines, count, { ...query, resourceVersion });
-  expect(JSON.parse(JSON.stringify(asObjects))).toEqual(asLines);
+  expect(JSON.parse(JSON.stringify(asObjects))).toEqual(asLines.map(unmanaged));
   expect(asObjects.map(({ type }) => type)).toEqual(asLines.map(({ type }) => type));
   for (const event of asObjects) expect('object' in event && isFrozen(event.object)).toBe(true);
+});
+
+test('who does not say that managed fields are of no use gets them', async () => {
+  const resourceVersion = await change('managed');
+  const before = told;
+  const [event] = await watched(objects, 1, { resourceVersion, ignoresManagers: false });
+  expect(told).toBe(before);
+  expect(event).toHaveProperty('object.metadata.managedFields.0.manager');
 });
 
 test('two clients get the same object', async () => {
@@ -111,7 +129,11 @@ test('a watch that ends says so', async () => {
   const before = told;
   const { resourceVersion } = await objects.of(PODS).list();
   const events = [];
-  for await (const event of objects.of(PODS).watch({ resourceVersion, timeoutSeconds: 1 }))
+  for await (const event of objects.of(PODS).watch({
+    resourceVersion,
+    timeoutSeconds: 1,
+    ignoresManagers: true,
+  }))
     events.push(event);
   expect(events.map(({ type }) => type)).toEqual(['BOOKMARK']);
   expect(told - before).toBe(1);

@@ -6,7 +6,7 @@ function parsable(size: number) {
   const one = {
     size,
     parses: 0,
-    parse: () => {
+    parseWithoutManagers: () => {
       one.parses += 1;
       return { metadata: { name: `${one.parses}` } };
     },
