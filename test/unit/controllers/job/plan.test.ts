@@ -242,6 +242,15 @@ describe('planJob: suspension', () => {
       10_000,
     ]);
   });
+  test('does not fail for its deadline while it is suspended, and waits for none', () => {
+    const suspended = job({ activeDeadlineSeconds: 10, suspend: true }, { startTime: ago(3600) });
+    const result = plan(suspended, [worker('a', 'Running')]);
+    expect([names(result.remove), reasons(result), result.againMs]).toEqual([
+      ['a'],
+      ['Suspended JobSuspended'],
+      undefined,
+    ]);
+  });
   test('is over as soon as the Job goes on, also when it ends at once', () => {
     const before = job({}, { succeeded: 1, conditions: [{ type: 'Suspended', status: 'True' }] });
     const conditions = plan(before, []).status.conditions ?? [];
