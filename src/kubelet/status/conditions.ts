@@ -7,8 +7,10 @@ import type { Phase } from './phase.js';
 import { apiTime } from './time.js';
 
 /** There only while a resize waits or is under way. */
-export const PASSING = ['PodResizePending', 'PodResizeInProgress'];
-const OWNED = [
+const PASSING = ['PodResizePending', 'PodResizeInProgress'];
+export const isPassing = (type: string): boolean => PASSING.includes(type);
+
+const OWNED: readonly string[] = [
   'PodReadyToStartContainers',
   'Initialized',
   'Ready',
@@ -17,6 +19,14 @@ const OWNED = [
   'AllContainersRestarting',
   ...PASSING,
 ];
+
+/** Set when the kubelet ends a pod to protect the node. Others set the same type, with other reasons. */
+const DISRUPTED = { type: 'DisruptionTarget', reason: 'TerminationByKubelet' };
+
+/** Whether the kubelet may write it. Conditions of others are theirs to change, and a copy of them here may be stale. */
+export function isOwnCondition({ type, reason }: Pick<V1PodCondition, 'type' | 'reason'>): boolean {
+  return OWNED.includes(type) || (type === DISRUPTED.type && reason === DISRUPTED.reason);
+}
 
 /** What others say of a pod is what the API says; what this kubelet says is what it said last. */
 export function knownConditions(
@@ -89,7 +99,7 @@ function resizes({ pendingResize, resizing }: ConditionFacts): Verdict[] {
 /** Others may say it as well, and what they said stays. */
 function disruption({ disruption: message }: ConditionFacts): Verdict[] {
   if (message === undefined) return [];
-  return [{ type: 'DisruptionTarget', status: 'True', reason: 'TerminationByKubelet', message }];
+  return [{ ...DISRUPTED, status: 'True', message }];
 }
 
 function withTimes(verdict: Verdict, { previous, generation, now }: ConditionFacts): V1PodCondition {

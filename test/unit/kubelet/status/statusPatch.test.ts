@@ -45,6 +45,51 @@ test('of conditions only those that changed are sent, with fields that went away
   });
 });
 
+test('a condition of others is not written back as it was when the status was made', () => {
+  const gate = { type: 'example.com/gate', status: 'True' };
+  const current = {
+    conditions: [
+      { ...gate, status: 'False' },
+      { type: 'Ready', status: 'True' },
+    ],
+  };
+  expect(patch(current, { conditions: [{ type: 'Ready', status: 'True' }, gate] })).toBeUndefined();
+  expect(patch(current, { conditions: [{ type: 'Ready', status: 'False' }, gate] })).toMatchObject({
+    status: { conditions: [{ type: 'Ready', status: 'False' }] },
+  });
+  expect(patch({ conditions: [] }, { conditions: [gate] })).toBeUndefined();
+});
+
+test('of DisruptionTarget only what a kubelet says is written', () => {
+  const evicted = { type: 'DisruptionTarget', status: 'True', reason: 'EvictionByEvictionAPI' };
+  const ended = { type: 'DisruptionTarget', status: 'True', reason: 'TerminationByKubelet' };
+  expect(patch({ conditions: [] }, { conditions: [evicted] })).toBeUndefined();
+  expect(patch({ conditions: [evicted] }, { conditions: [ended] })).toMatchObject({
+    status: { conditions: [ended] },
+  });
+});
+
+test('a resize that is over takes its condition away', () => {
+  const current = {
+    conditions: [
+      { type: 'PodResizeInProgress', status: 'True' },
+      { type: 'example.com/foreign', status: 'True' },
+    ],
+  };
+  expect(patch(current, { conditions: [] })).toMatchObject({
+    status: { conditions: [{ $patch: 'delete', type: 'PodResizeInProgress' }] },
+  });
+});
+
+test('what the scheduler wrote of claims stays', () => {
+  const claims = {
+    resourceClaimStatuses: [{ name: 'a', resourceClaimName: 'pod-a' }],
+    extendedResourceClaimStatus: { resourceClaimName: 'pod-x', requestMappings: [] },
+    nodeAllocatableResourceClaimStatuses: [],
+  } as unknown as V1PodStatus;
+  expect(patch({ phase: 'Running', ...claims }, { phase: 'Running' })).toBeUndefined();
+});
+
 test('an address that changed replaces the old one', () => {
   expect(patch({ podIPs: [{ ip: '10.0.0.1' }] }, { podIPs: [{ ip: '10.0.0.2' }] })).toMatchObject({
     status: { podIPs: [{ ip: '10.0.0.2' }, { $patch: 'delete', ip: '10.0.0.1' }] },
