@@ -12,7 +12,7 @@ import {
   ruleAfter,
 } from './names.js';
 import type { Pod, ProbeKind } from './ports.js';
-import { changedAmounts, needsRestart } from './resize/amounts.js';
+import { changedAmounts, needsRestart, withPodLimits } from './resize/amounts.js';
 import { isRunning, latest, latestHere, type RuntimePod } from './runtime/runtimePod.js';
 
 interface ContainerKill {
@@ -59,6 +59,8 @@ export interface PodFacts {
   readonly isStarted: (container: V1Container, status: ContainerStatus) => boolean;
   /** The resources that a running container was last given. */
   readonly given: (container: V1Container, status: ContainerStatus) => V1ResourceRequirements | undefined;
+  /** What the pod as a whole was last given; undefined where it has what it was granted. */
+  readonly givenWhole: V1ResourceRequirements | undefined;
 }
 
 export function computePodActions(facts: PodFacts): PodActions {
@@ -286,9 +288,16 @@ function decide(facts: PodFacts, container: V1Container): Decision {
 }
 
 /** A healthy container: left alone, unless it was granted other resources than it has. */
-function resized({ given }: PodFacts, container: V1Container, run: ContainerStatus): Decision {
-  const held = given(container, run);
-  const changed = held === undefined ? [] : changedAmounts(container.resources, held);
+function resized(facts: PodFacts, container: V1Container, run: ContainerStatus): Decision {
+  const held = facts.given(container, run);
+  const whole = facts.pod.spec.resources;
+  const changed =
+    held === undefined
+      ? []
+      : changedAmounts(
+          withPodLimits(container.resources, whole),
+          withPodLimits(held, facts.givenWhole ?? whole),
+        );
   if (changed.length === 0) return { keep: true, start: [], kill: [], resize: [] };
   const { id } = run;
   if (!needsRestart(container.resizePolicy, changed))

@@ -178,6 +178,7 @@ export class PodSyncer implements PodSync {
       probeFailure: (_, run) => probes.hasFailed(uid, run.id),
       isStarted: (_, run) => probes.isStarted(uid, run.id),
       given: ({ name }, run) => givenTo(before, name, run.id),
+      givenWhole: before.resources,
     });
     const retryMs = least(
       await this.#perform(pod, runtimePod, before, actions, signal),

@@ -29,6 +29,15 @@ export function changedAmounts(
   );
 }
 
+/** What holds for a container: of a limit that it does not have itself, the one of its pod as a whole. */
+export function withPodLimits(
+  own: V1ResourceRequirements | undefined,
+  whole: V1ResourceRequirements | undefined,
+): V1ResourceRequirements | undefined {
+  if (whole?.limits === undefined) return own;
+  return { ...own, limits: { ...whole.limits, ...own?.limits } };
+}
+
 function isSame(one: string | undefined, other: string | undefined): boolean {
   if (one === undefined || other === undefined) return one === other;
   return one === other || compareQuantities(one, other) === 0;

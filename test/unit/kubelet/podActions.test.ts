@@ -12,6 +12,7 @@ const actions = (pod: Pod, status: RuntimePod, more: Partial<PodFacts> = {}) =>
     probeFailure: () => undefined,
     isStarted: () => true,
     given: () => undefined,
+    givenWhole: undefined,
     ...more,
   });
 
@@ -304,6 +305,34 @@ describe('what a pod needs next', () => {
     const pod = podOf({ containers: [container('web', { resources, resizePolicy })] });
     const status = runtimePod([run(pod, 'web', 'running')]);
     expect(brief(pod, status, { given: () => ({ requests: { cpu: '1' } }) })).toEqual(expected);
+  });
+
+  test.each<[string, V1ResourceRequirements, object]>([
+    ['one without a limit of its own gets it', { requests: { cpu: '1' } }, { resize: ['web-0', 'side-0'] }],
+    ['one with a limit of its own keeps that', { limits: { cpu: '100m' } }, { resize: ['side-0'] }],
+  ])('the pod as a whole is granted another limit: %s', (_, resources, expected) => {
+    const pod = podOf({
+      containers: [container('web', { resources }), container('side')],
+      resources: { limits: { cpu: '2' } },
+    });
+    const status = runtimePod([run(pod, 'web', 'running'), run(pod, 'side', 'running')]);
+    const given = ({ name }: { name: string }) => (name === 'web' ? resources : {});
+    expect(brief(pod, status, { given, givenWhole: { limits: { cpu: '1' } } })).toEqual({
+      ...nothing,
+      ...expected,
+    });
+    expect(brief(pod, status, { given })).toEqual(nothing);
+  });
+
+  test('a limit of the pod as a whole restarts the containers that have none and restart for it', () => {
+    const resizePolicy = [{ resourceName: 'memory', restartPolicy: 'RestartContainer' }];
+    const pod = podOf({
+      containers: [container('web', { resizePolicy })],
+      resources: { limits: { memory: '2Gi' } },
+    });
+    const status = runtimePod([run(pod, 'web', 'running')]);
+    const before = { given: () => ({}), givenWhole: { limits: { memory: '1Gi' } } };
+    expect(brief(pod, status, before)).toEqual({ ...nothing, start: ['web'], kill: ['web-0'] });
   });
 
   test('an init container that runs gets what its pod was granted, and one that has ended is left alone', () => {
