@@ -130,11 +130,9 @@ export class SyncLoop {
   /** Others may have left or become smaller. */
   #resizeDeferred(): void {
     const { allocations, pods, workers } = this.#options;
-    for (const uid of allocations.deferred()) {
-      const pod = pods.get(uid);
-      if (pod === undefined) continue;
+    for (const pod of allocations.deferred((uid) => pods.get(uid))) {
       this.#resize(pod);
-      if (allocations.pending(uid) === undefined) workers.update(allocations.of(pod));
+      if (allocations.pending(pod.metadata.uid) === undefined) workers.update(allocations.of(pod));
     }
   }
 

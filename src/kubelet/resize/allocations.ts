@@ -1,9 +1,11 @@
 // What the node has promised to the containers of each pod. A pod that asks for more gets it when the node has it.
 // Guarantees: a promise never exceeds the node; after a restart it is what the pod's status says. No IO.
 import type { V1ContainerStatus, V1PodSpec } from '../../api/gen/types.js';
+import { qosClassOf } from '../../api/kinds/pod/qos.js';
 import { isStatic } from '../names.js';
 import type { PodFailure } from '../podWorkers.js';
 import type { Pod } from '../ports.js';
+import { podRequest } from '../resources.js';
 import { withResources } from './amounts.js';
 
 export interface PendingResize {
@@ -72,15 +74,40 @@ export class Allocations {
     return this.#waiting.get(uid);
   }
 
-  /** Pods for which the node had no room: asked for again when others may have left. */
-  deferred(): readonly string[] {
-    return [...this.#waiting].filter(([, { reason }]) => reason === 'Deferred').map(([uid]) => uid);
+  /**
+   * Pods for which the node had no room, in the order in which they are tried again when others may have left: first what
+   * asks for no more than it has, then by priority, then guaranteed pods, then who has waited longest.
+   */
+  deferred(podOf: (uid: string) => Pod | undefined): readonly Pod[] {
+    const waiting = [...this.#waiting].flatMap(([uid, { reason }]) =>
+      reason === 'Deferred' ? (podOf(uid) ?? []) : [],
+    );
+    const turn = (pod: Pod) => [
+      this.#asksForMore(pod) ? 1 : 0,
+      -(pod.spec.priority ?? 0),
+      qosClassOf(pod.spec) === 'Guaranteed' ? 0 : 1,
+    ];
+    return waiting
+      .map((pod) => ({ pod, turn: turn(pod) }))
+      .sort((one, other) => compareTurns(one.turn, other.turn))
+      .map(({ pod }) => pod);
+  }
+
+  #asksForMore(pod: Pod): boolean {
+    const granted = this.of(pod).spec;
+    return ['cpu', 'memory'].some((name) => podRequest(pod.spec, name) > podRequest(granted, name));
   }
 
   forget(uid: string): void {
     this.#granted.delete(uid);
     this.#waiting.delete(uid);
   }
+}
+
+/** By the first number that differs. */
+function compareTurns(one: readonly number[], other: readonly number[]): number {
+  const index = one.findIndex((number, at) => number !== other[at]);
+  return index === -1 ? 0 : (one[index] ?? 0) - (other[index] ?? 0);
 }
 
 /** The requests as they were promised; the limits as they were last given, which come after. */

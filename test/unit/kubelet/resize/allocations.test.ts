@@ -13,6 +13,13 @@ const crowded: Shortage = (pod, others) => {
   const limit = others.length === 0 ? 4 : 2;
   return wanted > limit ? { reason: 'OutOfcpu', message: `only ${limit} left` } : undefined;
 };
+/** A node that has no room beside others. */
+const full: Shortage = (_, others) =>
+  others.length === 0 ? undefined : { reason: 'OutOfcpu', message: 'none left' };
+const waiting = (uid: string, resources: V1ResourceRequirements, priority = 0) => {
+  const pod = podOf({ containers: [container('web', { resources })], priority });
+  return { ...pod, metadata: { ...pod.metadata, uid } };
+};
 
 describe('what a node has promised', () => {
   test('a pod keeps what it was granted until the node grants more', () => {
@@ -32,12 +39,37 @@ describe('what a node has promised', () => {
       reason: 'Deferred',
       message: 'only 2 left',
     });
-    expect(allocations.deferred()).toEqual(['u1']);
+    expect(allocations.deferred(() => asking('3'))).toEqual([asking('3')]);
     expect(allocations.resize(asking('9'), others, crowded)).toMatchObject({ reason: 'Infeasible' });
-    expect(allocations.deferred()).toEqual([]);
+    expect(allocations.deferred(() => asking('9'))).toEqual([]);
     expect(cpuOf(allocations.of(asking('9')))).toBe('1');
     expect(allocations.resize(asking('1'), others, crowded)).toBe('unchanged');
     expect(allocations.pending('u1')).toBeUndefined();
+  });
+
+  test('those that wait are tried again by priority, guaranteed ones before others, and who has waited longest first', () => {
+    const pods = [
+      waiting('late', { requests: { cpu: '3' } }),
+      waiting('guaranteed', { limits: { cpu: '3', memory: '1Gi' }, requests: { cpu: '3', memory: '1Gi' } }),
+      waiting('important', { requests: { cpu: '3' } }, 1000),
+      waiting('later', { requests: { cpu: '3' } }),
+      waiting('no more than before', { requests: { cpu: '1' }, limits: { cpu: '3' } }),
+    ];
+    const allocations = new Allocations();
+    for (const pod of pods) {
+      const resources = { requests: { cpu: '1', memory: '1Gi' } };
+      allocations.take({ ...pod, spec: { ...pod.spec, containers: [container('web', { resources })] } });
+      allocations.resize(pod, [podOf()], full);
+    }
+    const podNamed = (uid: string) => pods.find(({ metadata }) => metadata.uid === uid);
+    expect(allocations.deferred(podNamed).map(({ metadata }) => metadata.uid)).toEqual([
+      'no more than before',
+      'important',
+      'guaranteed',
+      'late',
+      'later',
+    ]);
+    expect(allocations.deferred(() => undefined)).toEqual([]);
   });
 
   test('after a restart of the kubelet the status says what was granted', () => {
