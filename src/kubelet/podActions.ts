@@ -296,7 +296,7 @@ function resized(facts: PodFacts, container: V1Container, run: ContainerStatus):
       ? []
       : changedAmounts(
           withPodLimits(container.resources, whole),
-          withPodLimits(held, facts.givenWhole ?? whole),
+          withPodLimits(held, whole && (facts.givenWhole ?? whole)),
         );
   if (changed.length === 0) return { keep: true, start: [], kill: [], resize: [] };
   const { id } = run;

@@ -171,7 +171,7 @@ const partsOf = ({ initContainers = [], containers }: V1PodSpec) =>
 export const podMemoryLimit = (spec: V1PodSpec) => podLimit(spec, 'memory');
 
 /** 0 when a container has no limit, since then the pod has none, unless it has one as a whole. Overhead comes on top. */
-function podLimit(spec: V1PodSpec, name: 'cpu' | 'memory'): number {
+export function podLimit(spec: V1PodSpec, name: 'cpu' | 'memory'): number {
   const limit = limitOfParts(spec, name);
   return limit === 0 ? 0 : limit + ((name === 'cpu' ? milliCpu : bytes)(spec.overhead?.[name]) ?? 0);
 }

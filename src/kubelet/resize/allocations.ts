@@ -44,7 +44,7 @@ export class Allocations {
       const held = containers.find((one) => one.name === name);
       return held && (held.resources ?? {});
     };
-    const spec = withResources(pod.spec, ({ name }) => heldBy(name), granted.resources);
+    const spec = withResources(pod.spec, ({ name }) => heldBy(name), granted.resources ?? {});
     if (spec !== pod.spec) return { ...pod, spec };
     this.#granted.set(pod.metadata.uid, spec); // the newest object, so that no older one is held
     return pod;

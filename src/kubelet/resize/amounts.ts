@@ -54,16 +54,18 @@ export function needsRestart(
   );
 }
 
-/** The spec with other resources, of its containers and as a whole; itself when none differ. */
+/** The spec with other resources, of its containers and as a whole, where none is `{}`; itself when none differ. */
 export function withResources(
   spec: V1PodSpec,
   resourcesOf: ResourcesByName,
   whole: V1ResourceRequirements | undefined,
 ): V1PodSpec {
   const { resources } = spec;
-  if (whole !== undefined && resources !== undefined && changedAmounts(whole, resources).length > 0)
-    return withContainerResources({ ...spec, resources: { ...resources, ...whole } }, resourcesOf);
-  return withContainerResources(spec, resourcesOf);
+  if (whole === undefined || resources === undefined || changedAmounts(whole, resources).length === 0)
+    return withContainerResources(spec, resourcesOf);
+  const { resources: _, ...rest } = spec;
+  const isNone = whole.requests === undefined && whole.limits === undefined;
+  return withContainerResources(isNone ? rest : { ...rest, resources: whole }, resourcesOf);
 }
 
 function withContainerResources(spec: V1PodSpec, resourcesOf: ResourcesByName): V1PodSpec {

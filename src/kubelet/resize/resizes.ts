@@ -99,7 +99,9 @@ const statusOf = (status: V1PodStatus, name: string): V1ContainerStatus | undefi
 
 /** The control group of the pod has other limits than it was granted as a whole. */
 function isWholeResized({ spec }: Pod, status: V1PodStatus): boolean {
-  return status.resources !== undefined && changedAmounts(spec.resources, status.resources).length > 0;
+  const { resources } = spec;
+  if (resources === undefined || status.resources === undefined) return false;
+  return changedAmounts(resources, status.resources).length > 0;
 }
 
 /** The pod, or a running container of it, has other resources than were granted. */

@@ -1,11 +1,18 @@
 // The status of a pod as the API shows it: phase, conditions, containers, addresses. Pure.
 // Guarantees: the same facts give the same status, so that an unchanged pod is never written.
-import type { V1ContainerStatus, V1PodStatus } from '../../api/gen/types.js';
+import type {
+  V1ContainerStatus,
+  V1PodSpec,
+  V1PodStatus,
+  V1ResourceRequirements,
+} from '../../api/gen/types.js';
 import { qosClassOf } from '../../api/kinds/pod/qos.js';
+import { podAmounts } from '../../api/quota/usage.js';
 import { ephemeralContainers } from '../names.js';
 import { restartsAll } from '../podActions.js';
 import type { PodFailure } from '../podWorkers.js';
 import type { PendingResize } from '../resize/allocations.js';
+import { podLimit } from '../resources.js';
 import { readySandbox, sandboxIps } from '../runtime/runtimePod.js';
 import { knownConditions, podConditions } from './conditions.js';
 import { type ContainerFacts, containerStatuses } from './containerStatuses.js';
@@ -86,15 +93,26 @@ export function podStatus(facts: StatusFacts): V1PodStatus {
   };
 }
 
-/** Of a pod that asks for something as a whole: what it was granted, and what its control group has. */
+/** What the pod as a whole was granted, and what its control group has. */
 function wholeResources({ pod: { spec }, previous }: StatusFacts): Partial<V1PodStatus> {
-  const { resources } = spec;
-  if (resources === undefined) return {};
-  const { requests } = resources;
+  const requests = spec.resources?.requests ?? podAmounts(spec, 'requests');
   return {
-    resources: previous.resources ?? resources,
-    ...(requests === undefined ? {} : { allocatedResources: requests }),
+    resources: spec.resources === undefined ? summedResources(spec) : (previous.resources ?? spec.resources),
+    ...(Object.keys(requests).length === 0 ? {} : { allocatedResources: requests }),
   };
+}
+
+/** Of a pod that asks for nothing as a whole: what its containers make of its control group. */
+function summedResources(spec: V1PodSpec): V1ResourceRequirements {
+  const sums = (key: 'requests' | 'limits', isSet: (name: 'cpu' | 'memory') => boolean) => {
+    const amounts = podAmounts(spec, key);
+    const named = (['cpu', 'memory'] as const).flatMap((name) => {
+      const amount = amounts[name];
+      return amount === undefined || !isSet(name) ? [] : [[name, amount] as const];
+    });
+    return named.length === 0 ? {} : { [key]: Object.fromEntries(named) };
+  };
+  return { ...sums('requests', () => true), ...sums('limits', (name) => podLimit(spec, name) > 0) };
 }
 
 const couldRestartAll = ({ spec }: ContainerFacts['pod']) =>

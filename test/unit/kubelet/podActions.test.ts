@@ -322,6 +322,9 @@ describe('what a pod needs next', () => {
       ...expected,
     });
     expect(brief(pod, status, { given })).toEqual(nothing);
+    const { resources: _none, ...alone } = pod.spec;
+    const givenWhole = { limits: { cpu: '1' } };
+    expect(brief({ ...pod, spec: alone }, status, { given, givenWhole })).toEqual(nothing);
   });
 
   test('a limit of the pod as a whole restarts the containers that have none and restart for it', () => {

@@ -28,20 +28,22 @@ export function validatePodResize({ spec }: ResizedPod, old: ResizedPod): Cause[
   ];
 }
 
-/** What the pod asks for as a whole: one that asked for nothing as such cannot begin to. */
+/** What the pod asks for as a whole: it may begin to, and then cannot end. */
 function whole(next: V1ResourceRequirements | undefined, old: V1ResourceRequirements | undefined): Cause[] {
-  if (old === undefined)
-    return next === undefined
-      ? []
-      : [forbiddenField('spec.resources', 'pod-level resources cannot be added to a pod that runs')];
+  if (old !== undefined && next === undefined)
+    return [forbiddenField('spec.resources', 'pod-level resources cannot be removed')];
   const pod = { name: '', resources: next };
   const before = { name: '', resources: old };
+  const gone = (list: 'limits' | 'requests') =>
+    isRemoved(pod, before, list)
+      ? [forbiddenField(`spec.resources.${list}`, `pod-level resource ${list} cannot be removed`)]
+      : [];
   return [
-    ...removed(pod, before, 'limits', 'spec.resources'),
-    ...removed(pod, before, 'requests', 'spec.resources'),
+    ...gone('requests'),
+    ...gone('limits'),
     ...(sameMeaning('V1Container', others(pod), others(before))
       ? []
-      : [forbiddenField('spec', 'only cpu and memory resources are mutable')]),
+      : [forbiddenField('spec', 'only cpu and memory resources are mutable at pod-level')]),
   ];
 }
 
@@ -114,16 +116,20 @@ function containers(
   });
 }
 
-function removed(
+function removed(next: V1Container, old: V1Container, list: 'limits' | 'requests', at: string): Cause[] {
+  return isRemoved(next, old, list)
+    ? [forbiddenField(`${at}.${list}`, `resource ${list} cannot be removed`)]
+    : [];
+}
+
+function isRemoved(
   { resources = {} }: V1Container,
   { resources: before = {} }: V1Container,
   list: 'limits' | 'requests',
-  at: string,
-): Cause[] {
-  const isGone = RESIZABLE.some(
+): boolean {
+  return RESIZABLE.some(
     (name) => before[list]?.[name] !== undefined && resources[list]?.[name] === undefined,
   );
-  return isGone ? [forbiddenField(`${at}.${list}`, `resource ${list} cannot be removed`)] : [];
 }
 
 /** A container without what a resize may change. */

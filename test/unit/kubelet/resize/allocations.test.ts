@@ -47,6 +47,20 @@ describe('what a node has promised', () => {
     expect(allocations.pending('u1')).toBeUndefined();
   });
 
+  test('what a pod asks for as a whole for the first time waits until the node grants it, also after a restart', () => {
+    const before = podOf();
+    const pod = podOf({ resources: { requests: { cpu: '3' } } });
+    const allocations = new Allocations();
+    allocations.take(before);
+    expect(allocations.of(pod).spec.resources).toBeUndefined();
+    expect(allocations.resize(pod, [before], full)).toMatchObject({ reason: 'Deferred' });
+    const restarted = new Allocations();
+    restarted.take({ ...pod, status: { resources: {} } });
+    expect(restarted.of(pod).spec.resources).toBeUndefined();
+    expect(restarted.resize(pod, [before], fits)).toBe('granted');
+    expect(restarted.of(pod)).toBe(pod);
+  });
+
   test('those that wait are tried again by priority, guaranteed ones before others, and who has waited longest first', () => {
     const pods = [
       waiting('late', { requests: { cpu: '3' } }),

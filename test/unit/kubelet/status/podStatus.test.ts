@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { V1PodStatus } from '../../../../src/api/gen/types.js';
+import type { V1Container, V1PodStatus } from '../../../../src/api/gen/types.js';
 import type { Pod } from '../../../../src/kubelet/ports.js';
 import { emptyRuntimePod, type RuntimePod } from '../../../../src/kubelet/runtime/runtimePod.js';
 import { podStatus, type StatusFacts } from '../../../../src/kubelet/status/podStatus.js';
@@ -86,6 +86,38 @@ describe('the phase of a pod', () => {
 });
 
 describe('the status of a pod', () => {
+  const some = { requests: { cpu: '2m', memory: '10Mi' }, limits: { cpu: '10m' } };
+  const both = [container('web', { resources: some }), container('side', { resources: some })];
+  const [web] = both;
+  test.each<[string, Partial<Pod['spec']>, Partial<V1PodStatus>]>([
+    ['nothing is asked for', {}, { resources: {} }],
+    [
+      'containers alone ask',
+      { containers: both },
+      {
+        resources: { requests: { cpu: '4m', memory: '20Mi' }, limits: { cpu: '20m' } },
+        allocatedResources: { cpu: '4m', memory: '20Mi' },
+      },
+    ],
+    [
+      'one container has no limit',
+      { containers: [web as V1Container, container('side')] },
+      { resources: { requests: some.requests }, allocatedResources: some.requests },
+    ],
+    [
+      'the pod asks as a whole',
+      { containers: both, resources: { requests: { cpu: '5m' }, limits: { cpu: '25m' } } },
+      {
+        resources: { requests: { cpu: '5m' }, limits: { cpu: '25m' } },
+        allocatedResources: { cpu: '5m' },
+      },
+    ],
+  ])('resources of the pod as a whole: %s', (_, spec, expected) => {
+    const pod = podOf(spec);
+    const { resources, allocatedResources } = status(pod, emptyRuntimePod('u1'));
+    expect({ resources, allocatedResources }).toEqual({ allocatedResources: undefined, ...expected });
+  });
+
   test('a healthy pod', () => {
     expect(status(plain, runtimePod([run(plain, 'web', 'running')]))).toMatchObject({
       hostIP: '192.0.2.1',

@@ -75,3 +75,33 @@ test('a new pod cannot ask for an init container that begins again when it is re
   ]);
   expect(fieldsOf({ resizePolicy: RESTARTS, restartPolicy: 'Always' })).toEqual([]);
 });
+
+test.each<[string, V1PodSpec['resources'], V1PodSpec['resources'], string[]]>([
+  ['given', undefined, amounts('2'), []],
+  ['changed, with a limit added', amounts('2'), { ...amounts('1'), limits: { memory: '1Gi' } }, []],
+  [
+    'taken away',
+    amounts('2'),
+    undefined,
+    ['spec.resources: Forbidden: pod-level resources cannot be removed'],
+  ],
+  [
+    'taken away in part',
+    { ...amounts('2'), limits: { cpu: '2' } },
+    { limits: { memory: '1Gi' } },
+    [
+      'spec.resources.requests: Forbidden: pod-level resource requests cannot be removed',
+      'spec.resources.limits: Forbidden: pod-level resource limits cannot be removed',
+    ],
+  ],
+  [
+    'given, huge pages too',
+    undefined,
+    amounts('2', { 'hugepages-2Mi': '2Mi' }),
+    ['spec: Forbidden: only cpu and memory resources are mutable at pod-level'],
+  ],
+])('resources of the pod as a whole are %s', (_, old, next, expected) => {
+  const whole = (resources: V1PodSpec['resources']) => ({ spec: { ...spec({}), resources } });
+  const causes = validatePodResize(whole(next), whole(old));
+  expect(causes.map(({ field, message }) => `${field}: ${message}`)).toEqual(expected);
+});
