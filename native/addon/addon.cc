@@ -100,10 +100,10 @@ class MonitorObject : public Napi::ObjectWrap<MonitorObject> {
   explicit MonitorObject(const Napi::CallbackInfo& info) : ObjectWrap(info), env_(info.Env()) {
     const NetNsSpec spec = ReadNetNs(info[0]);
     if (!info[2].IsFunction()) Refuse(info[2], "a listener must be a function");
-    events_ = Napi::ThreadSafeFunction::New(info.Env(), info[2].As<Napi::Function>(), "trellis.monitor", kQueue, 1);
+    events_ = Events::New(info.Env(), info[2].As<Napi::Function>(), "trellis.monitor", kQueue, 1);
     try {
-      monitor_ = std::make_unique<netlink::Monitor>(
-          spec.Open(), ReadSource(info[1]), [events = events_](std::string bytes) mutable { Deliver(events, std::move(bytes)); });
+      monitor_ = std::make_unique<netlink::Monitor>(spec.Open(), ReadSource(info[1]),
+                                                    [events = events_](std::string bytes) { Deliver(events, std::move(bytes)); });
     } catch (...) {
       events_.Abort();
       throw ToJsError(info.Env(), CurrentError());
@@ -126,13 +126,16 @@ class MonitorObject : public Napi::ObjectWrap<MonitorObject> {
     return netlink::RouteEvents(ReadTexts(value, "kinds of events"));
   }
 
-  static void Deliver(Napi::ThreadSafeFunction& events, std::string bytes) {
-    auto* owned = new std::string(std::move(bytes));
-    const auto status = events.BlockingCall(owned, [](Napi::Env env, Napi::Function listener, std::string* taken) {
-      const std::unique_ptr<std::string> bytes(taken);  // freed also when the listener throws
-      if (env != nullptr) listener.Call({ToBuffer(env, std::move(*bytes))});
-    });
-    if (status != napi_ok) delete owned;
+  // Runs also for what was still queued when the monitor was stopped, then without an environment.
+  static void Hand(Napi::Env env, Napi::Function listener, void*, std::string* taken) {
+    const std::unique_ptr<std::string> bytes(taken);  // freed also when the listener throws
+    if (env != nullptr) listener.Call({ToBuffer(env, std::move(*bytes))});
+  }
+  using Events = Napi::TypedThreadSafeFunction<void, std::string, Hand>;
+
+  static void Deliver(const Events& events, std::string bytes) {
+    auto owned = std::make_unique<std::string>(std::move(bytes));
+    if (events.BlockingCall(owned.get()) == napi_ok) owned.release();
   }
 
   static void Stop(void* self) {
@@ -149,7 +152,7 @@ class MonitorObject : public Napi::ObjectWrap<MonitorObject> {
   }
 
   napi_env env_;
-  Napi::ThreadSafeFunction events_;
+  Events events_;
   std::unique_ptr<netlink::Monitor> monitor_;
 };
 

@@ -77,7 +77,12 @@ const DEVELOPMENT: readonly ToolRow[] = [
   { name: 'python3', package: 'python3', need: 'recommended', purpose: 'runs node-gyp' },
   { name: 'cmake', package: 'cmake', need: 'optional', purpose: 'sanitizer and fuzzer builds' },
   { name: 'clang++-14', package: 'clang-14', need: 'optional', purpose: 'sanitizer and fuzzer builds' },
-  { name: 'clang-format-14', package: 'clang-format-14', need: 'optional', purpose: 'lint of the C++ sources' },
+  {
+    name: 'clang-format-14',
+    package: 'clang-format-14',
+    need: 'optional',
+    purpose: 'lint of the C++ sources',
+  },
   { name: 'llvm-symbolizer-14', package: 'llvm-14', need: 'optional', purpose: 'readable sanitizer reports' },
   {
     name: 'bridge',

@@ -1,5 +1,6 @@
 // A watch tells every change of links, addresses, routes, rules and neighbours, in the kernel's order.
 // Guarantees: nothing after watch() is missed; nothing comes after close(); a namespace's events are its own.
+import { execFileSync } from 'node:child_process';
 import { expect, test } from 'vitest';
 import { openRoute } from '../../../src/kernel/route/adapter.js';
 import type { RouteEvent } from '../../../src/kernel/route/port.js';
@@ -90,6 +91,18 @@ describeWith({ root: true, tools: ['ip', 'nsenter'] }, 'events', () => {
     await route.apply([{ do: 'add', kind: 'rule', priority: 6, table: 5 }]);
     await new Promise((resolve) => setTimeout(resolve, 50));
     expect(seen).toHaveLength(1);
+  });
+
+  test('drops what waits to be delivered when it is closed', async () => {
+    const { ns, route, seen, watch } = await watching(['link']);
+    const heard: string[] = [];
+    route.watch(['link'], (events) => heard.push(...events.map(inWords)));
+    // The thread that delivers stands still meanwhile, so the events wait.
+    for (const address of ['02:00:00:00:00:01', '02:00:00:00:00:02'])
+      execFileSync('nsenter', [`--net=${ns.path}`, 'ip', 'link', 'set', 'lo', 'address', address]);
+    watch.close();
+    await until(() => expect(heard).toEqual(['new link lo', 'new link lo']));
+    expect(seen).toEqual([]);
   });
 
   test('keeps up with 5,000 changes, or says that it lost some', async () => {
