@@ -67,7 +67,11 @@ bool Lock(int fd, std::chrono::milliseconds patience) {
 
 // Ours alone, also where somebody made it before us. False when its last user has just taken it away.
 bool MakePrivate(const std::string& directory) {
-  if (const int error = MakeDirectories(directory)) FailToLock(directory, error);
+  struct stat found {};
+  const int error = MakeDirectories(directory);
+  const bool isLink = lstat(directory.c_str(), &found) == 0 && S_ISLNK(found.st_mode);  // one that leads nowhere stays so
+  if (error == ENOENT && !isLink) return false;
+  if (error != 0) FailToLock(directory, error);
   const Fd fd(open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   struct stat info {};
   if (!fd && errno == ENOENT) return false;

@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <cstdlib>
 #include <filesystem>
+#include <vector>
 
 #include "cni/error.h"
 #include "cni/files.h"
@@ -100,6 +101,32 @@ TEST("cni: the rules' lock lies in a directory of root alone, and a program that
   CHECK_THROWS(Error, "held by another process", RulesLock(directory, 20ms));
   kill(background, SIGKILL);
   RulesLock again(directory, 10s);
+}
+
+TEST("cni: the rules' lock is had by all who come while its directory comes and goes") {
+  test::NeedRoot();
+  const Folder folder;
+  std::vector<pid_t> children;
+  for (int i = 0; i < 6; ++i) {
+    const pid_t child = fork();
+    if (child == 0) {
+      try {
+        for (int round = 0; round < 2000; ++round) RulesLock lock(folder.path + "/locks", 30s);
+        _exit(0);
+      } catch (...) {
+        _exit(1);
+      }
+    }
+    children.push_back(child);
+  }
+  int failed = 0;
+  for (const pid_t child : children) {
+    int status = -1;
+    waitpid(child, &status, 0);
+    failed += status != 0;
+  }
+  CHECK_EQUAL(failed, 0);
+  CHECK(!std::filesystem::exists(folder.path + "/locks"));
 }
 
 TEST("cni: comments of long names differ, keep the network readable and are found by GC") {
