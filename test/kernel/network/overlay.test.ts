@@ -295,8 +295,11 @@ describeWith(
       for (const host of hosts) await start(host, api, 'vxlan', undefined, 100).synced();
       await one.ns.run('ip', 'link', 'set', 'vx4', 'mtu', '1000');
       await until(async () => expect((await one.route.link('vx4'))?.mtu).toBe(1450));
+      const isListed = async () =>
+        expect(await one.ns.run('nft', 'list', 'ruleset')).toContain('192.168.7.2');
+      await until(isListed);
       await one.ns.run('nft', 'delete', 'element', 'ip', nftTable, 'nodes', '{ 192.168.7.2 }');
-      await until(async () => expect(await one.ns.run('nft', 'list', 'ruleset')).toContain('192.168.7.2'));
+      await until(isListed);
     });
 
     test('joins a host that flannel looks after', async () => {
