@@ -49,7 +49,7 @@ export class KeptTable {
   /** Writes one part of the table, which replaces what that part was before. Rejects when the kernel refuses it. */
   set(part: string, requests: readonly NftRequest[]): Promise<void> {
     return this.#inTurn(async () => {
-      await this.#write(requests);
+      await this.#write(requests, new Map(this.#parts).set(part, requests));
       this.#parts.set(part, requests);
     });
   }
@@ -82,21 +82,28 @@ export class KeptTable {
     try {
       if ((await this.#read()) === this.#written) return;
       log.warn('somebody changed a table of ours; writing it anew', { table: name });
-      await this.#write([...this.#parts.values()].flat());
+      await this.#write([...this.#parts.values()].flat(), this.#parts);
     } catch (error) {
       log.warn('a table of ours could not be looked after', { table: name, error });
     }
   }
 
-  /** Again where somebody wrote between our commit and our look at it: that may have been to this very table. */
-  async #write(requests: readonly NftRequest[]): Promise<void> {
+  /** All parts again where somebody wrote between our commit and our look at it: that may have been to this very table. */
+  async #write(
+    requests: readonly NftRequest[],
+    parts: ReadonlyMap<string, readonly NftRequest[]>,
+  ): Promise<void> {
     const { nft } = this.#options;
+    let next = requests;
     for (let left = WRITES; left > 0; left--) {
       const before = await nft.generation();
-      await nft.commit(requests);
+      await nft.commit(next);
       this.#written = await this.#read();
       if ((await nft.generation()) === before + 1) return;
+      next = [...parts.values()].flat();
     }
+    // Nobody knows whose state that is: the next look writes anew.
+    this.#written = '';
   }
 
   /** Whoever replaces a rule gives it a new number, so that numbers tell rules apart; elements are told by their keys. */
