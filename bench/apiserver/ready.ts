@@ -11,8 +11,9 @@ export interface ReadyServer {
   readonly wires: readonly Wire[];
 }
 
-export async function readyApiServer(place: Place): Promise<ReadyServer> {
-  const server = await place.start('apiserver');
+/** `flags` are Node's. */
+export async function readyApiServer(place: Place, ...flags: readonly string[]): Promise<ReadyServer> {
+  const server = await place.start('apiserver', flags);
   const wires = await openWires(place, server, CLIENTS);
   // Pods are admitted with the account of their namespace, which a controller would make.
   const account = { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: 'default' } };

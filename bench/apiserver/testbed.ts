@@ -30,7 +30,8 @@ export interface Place {
   readonly tls: ClientTls;
   /** Of somebody without rights of his own. */
   readonly user: ClientTls & { readonly name: string };
-  start(what: 'apiserver' | 'floor'): Promise<ServerProcess>;
+  /** `flags` are Node's. */
+  start(what: 'apiserver' | 'floor', flags?: readonly string[]): Promise<ServerProcess>;
   etcd(): Promise<Etcd>;
   clean(): Promise<void>;
 }
@@ -57,9 +58,11 @@ export async function makePlace(): Promise<Place> {
     folder,
     tls: { ca: ca.cert, cert: client.cert, key: client.key },
     user: { name: 'alice', ca: ca.cert, cert: user.cert, key: user.key },
-    async start(what) {
+    async start(what, flags = []) {
       const script = fileURLToPath(new URL('./serve.js', import.meta.url));
-      const child = fork(script, [what, folder], { execArgv: ['--expose-gc', ...process.execArgv] });
+      const child = fork(script, [what, folder], {
+        execArgv: ['--expose-gc', ...flags, ...process.execArgv],
+      });
       children.add(child);
       return serverProcess(child);
     },

@@ -21,7 +21,10 @@ interface IdleMemoryOptions {
   readonly resident: () => number;
   /** The share of time since the last call that the event loop worked. */
   readonly busy: () => number;
-  readonly release: () => void;
+  /** Frees what nobody holds, in this process' own heaps. */
+  readonly collect: () => void;
+  /** Gives what is free there back to the kernel. */
+  readonly trim: () => void;
 }
 
 const DEFAULTS: IdleMemoryOptions = {
@@ -34,15 +37,31 @@ const DEFAULTS: IdleMemoryOptions = {
   nowMs: () => performance.now(),
   resident: () => process.memoryUsage.rss(),
   busy: busySince(),
-  release: releaseUnused,
+  collect,
+  trim: () => addon().releaseFreed(),
 };
+
+/** V8 frees buffers, and objects that were made in C++, on a thread of its own after the collection. */
+const TRIM_AFTER_MS = 1000;
 
 /** All threads of V8 stop for a large heap's collection: work is worth so much of it. */
 const WORTH = 100;
 
 /** Answers how to stop it. */
 export function keepIdleMemorySmall(options: Partial<IdleMemoryOptions> = {}): () => void {
-  const { everyMs, growthBytes, busyShare, quietShare, quietMs, workMs, nowMs, resident, busy, release } = {
+  const {
+    everyMs,
+    growthBytes,
+    busyShare,
+    quietShare,
+    quietMs,
+    workMs,
+    nowMs,
+    resident,
+    busy,
+    collect,
+    trim,
+  } = {
     ...DEFAULTS,
     ...options,
   };
@@ -50,6 +69,7 @@ export function keepIdleMemorySmall(options: Partial<IdleMemoryOptions> = {}): (
   let workedMs = 0;
   let worthMs = workMs;
   let beenQuietMs = 0;
+  let trimming: NodeJS.Timeout | undefined;
   const look = () => {
     const share = busy();
     const now = resident();
@@ -59,14 +79,25 @@ export function keepIdleMemorySmall(options: Partial<IdleMemoryOptions> = {}): (
     const isWorthIt = now - floor >= growthBytes || (beenQuietMs >= quietMs && workedMs >= worthMs);
     if (!isWorthIt || share > busyShare) return;
     const beganMs = nowMs();
-    release();
+    collect();
     floor = resident();
     workedMs = 0;
     worthMs = Math.max(workMs, WORTH * (nowMs() - beganMs));
+    trimming = setTimeout(trim, TRIM_AFTER_MS).unref();
   };
   const timer = setInterval(look, everyMs);
   timer.unref();
-  return () => clearInterval(timer);
+  return () => {
+    clearInterval(timer);
+    clearTimeout(trimming);
+  };
+}
+
+/** What is given back once the process is quiet, at once. */
+export async function releaseUnused(): Promise<void> {
+  DEFAULTS.collect();
+  await new Promise((resolve) => setTimeout(resolve, TRIM_AFTER_MS));
+  DEFAULTS.trim();
 }
 
 function busySince(): () => number {
@@ -78,14 +109,14 @@ function busySince(): () => number {
   };
 }
 
-let collect: (() => void) | undefined;
+let collector: (() => void) | undefined;
 
-function releaseUnused(): void {
-  if (collect === undefined) {
+/** Stops every thread of V8 for as long as a large heap takes. */
+function collect(): void {
+  if (collector === undefined) {
     // The function exists in contexts that are made after the flag was set.
     setFlagsFromString('--expose-gc');
-    collect = runInNewContext('gc') as () => void;
+    collector = runInNewContext('gc') as () => void;
   }
-  collect();
-  addon().releaseFreed();
+  collector();
 }

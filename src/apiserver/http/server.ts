@@ -352,12 +352,23 @@ async function stream(
   { isAwaited }: { readonly isAwaited: boolean },
 ): Promise<void> {
   if (isAwaited) outgoing.flushHeaders();
-  for await (const chunk of body) {
-    if (outgoing.destroyed) return;
-    await write(outgoing, chunk);
+  const pieces = body[Symbol.asyncIterator]();
+  try {
+    while (await writeNext(outgoing, pieces));
+  } finally {
+    await pieces.return?.();
   }
+  if (outgoing.destroyed) return;
   // Not when the body failed: the client must not take what it has for the whole.
   outgoing.end();
+}
+
+/** A function of its own: a loop that waits keeps what its registers last held, here the piece before the current one. */
+async function writeNext(outgoing: http.ServerResponse, pieces: AsyncIterator<Uint8Array>): Promise<boolean> {
+  const { done, value } = await pieces.next();
+  if (done || outgoing.destroyed) return false;
+  await write(outgoing, value);
+  return true;
 }
 
 /** Waits when the client does not read as fast as it is written to; a large piece until its memory may change. */

@@ -92,6 +92,7 @@ async function* eventParts(body: Stream): AsyncGenerator<MessagePart> {
 
 /** Base64 is made of three bytes at a time. */
 const GROUP = 3;
+const BASE64_STEP = 16 * 1024;
 
 class Sender {
   readonly #channel: WebSocket;
@@ -108,14 +109,23 @@ class Sender {
 
   /** Resolves when the next may be sent, and the memory of these bytes be used again. */
   async send({ bytes, isLast, isAwaited }: MessagePart): Promise<void> {
+    if (!this.#form.isBase64) return this.#write(bytes, { isLast, isAwaited });
+    // In small steps: the piece, its text and what TLS makes of that are all held until the client reads.
+    for (let at = 0; at === 0 || at < bytes.length; at += BASE64_STEP) {
+      if (this.#channel.socket.destroyed) return;
+      const isEnd = isLast && at + BASE64_STEP >= bytes.length;
+      const text = this.#encoded(bytes.subarray(at, at + BASE64_STEP), isEnd);
+      await this.#write(text, { isLast: isEnd, isAwaited: false });
+    }
+  }
+
+  async #write(bytes: Uint8Array, { isLast, isAwaited }: Omit<MessagePart, 'bytes'>): Promise<void> {
     const channel = this.#channel;
-    const form = this.#form;
     const { socket } = channel;
-    const part = { isText: form.isText, isFirst: this.#isFirst, isLast };
+    const part = { isText: this.#form.isText, isFirst: this.#isFirst, isLast };
     this.#isFirst = isLast;
-    const sent = form.isBase64 ? this.#encoded(bytes, isLast) : bytes;
-    if (isAwaited) await settled(socket, (done) => channel.sendPart(sent, part, done));
-    else if (!channel.sendPart(sent, part)) await settled(socket, (done) => socket.once('drain', done));
+    if (isAwaited) await settled(socket, (done) => channel.sendPart(bytes, part, done));
+    else if (!channel.sendPart(bytes, part)) await settled(socket, (done) => socket.once('drain', done));
   }
 
   #encoded(bytes: Uint8Array, isLast: boolean): Buffer {

@@ -3,7 +3,7 @@
 // A large piece is in memory that is used again: it is true until the next one is asked for.
 
 /** A reader that does not read holds one, and TLS what it made of it. */
-export const PIECE = 96 * 1024;
+export const PIECE = 48 * 1024;
 
 /** The frame to be sent next, made again for each of its parts; undefined when there is none for now. */
 export interface FrameSource {

@@ -177,11 +177,13 @@ async function start(given: RunFlags, run: Run, asked: Asked): Promise<RunningCl
   );
 }
 
+/** Bursts of short-lived objects must not keep a component's memory for good. */
+export const SMALL_NURSERY = '--max-semi-space-size=2';
+
 function optionsOf(flags: RunFlags, { sink, signal }: Asked): StartOptions {
   return {
     layout: makeLayout(flags),
-    // A small nursery: bursts of short-lived objects must not keep a component's memory for good.
-    self: [process.execPath, '--max-semi-space-size=2', MAIN],
+    self: [process.execPath, SMALL_NURSERY, MAIN],
     cniBinDir: path.join(installationRoot(), 'dist', 'cni'),
     timeoutMs: flags.timeout * 1000,
     keepPods: flags.keepPods,

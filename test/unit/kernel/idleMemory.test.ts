@@ -3,11 +3,13 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { keepIdleMemorySmall } from '../../../src/kernel/idleMemory.js';
 import { until } from '../../support/until.js';
 
-beforeEach(() => void vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] }));
+beforeEach(
+  () => void vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval', 'setTimeout', 'clearTimeout'] }),
+);
 afterEach(() => void vi.useRealTimers());
 
 function played() {
-  const state = { resident: 100, busy: 0, released: 0, afterRelease: 100, nowMs: 0, tookMs: 1 };
+  const state = { resident: 100, busy: 0, released: 0, afterRelease: 100, trimmed: 0, nowMs: 0, tookMs: 1 };
   const stop = keepIdleMemorySmall({
     everyMs: 1000,
     growthBytes: 50,
@@ -18,10 +20,13 @@ function played() {
     nowMs: () => state.nowMs,
     resident: () => state.resident,
     busy: () => state.busy,
-    release: () => {
+    collect: () => {
       state.released += 1;
       state.nowMs += state.tookMs;
       state.resident = state.afterRelease;
+    },
+    trim: () => {
+      state.trimmed += 1;
     },
   });
   return { state, stop };
@@ -40,6 +45,19 @@ describe('idle memory', () => {
     state.resident = 500;
     vi.advanceTimersByTime(5000);
     expect(state.released).toBe(1);
+  });
+  test('goes back to the kernel a second after the collection, when V8 has freed what it found', () => {
+    const { state, stop } = played();
+    state.resident = 150;
+    vi.advanceTimersByTime(1000);
+    expect(state).toMatchObject({ released: 1, trimmed: 0 });
+    vi.advanceTimersByTime(1000);
+    expect(state).toMatchObject({ released: 1, trimmed: 1 });
+    state.resident = 200;
+    vi.advanceTimersByTime(1000);
+    stop();
+    vi.advanceTimersByTime(5000);
+    expect(state).toMatchObject({ released: 2, trimmed: 1 });
   });
   test('is left alone while the process is busy', () => {
     const { state, stop } = played();

@@ -1,7 +1,10 @@
 // A body packed piece by piece is one gzip file.
+import { randomBytes } from 'node:crypto';
 import { gunzipSync } from 'node:zlib';
 import { expect, test } from 'vitest';
 import { gzipped } from '../../../../src/apiserver/http/gzip.js';
+import { releaseUnused } from '../../../../src/kernel/idleMemory.js';
+import { until } from '../../../support/until.js';
 
 async function packed(pieces: readonly Buffer[]): Promise<Buffer> {
   async function* body() {
@@ -27,4 +30,20 @@ test.each([
 test('it packs', async () => {
   const pieces = Array.from({ length: 20 }, () => Buffer.from('{"metadata":{"name":"a"}},'.repeat(2000)));
   expect((await packed(pieces)).length).toBeLessThan(Buffer.concat(pieces).length / 10);
+});
+
+test('of what was given out, nothing is held: readers that do not read hold their own piece', async () => {
+  async function* body() {
+    for (;;) yield randomBytes(100_000);
+  }
+  const given: WeakRef<Uint8Array>[] = [];
+  const readers = Array.from({ length: 10 }, () => gzipped(body()));
+  for (const reader of readers)
+    for (let i = 0; i < 3; i += 1) given.push(new WeakRef((await reader.next()).value as Uint8Array));
+  await until(async () => {
+    await releaseUnused();
+    // Node itself keeps what it packed last.
+    expect(given.filter((piece) => piece.deref() !== undefined).length).toBeLessThan(2);
+  });
+  for (const reader of readers) await reader.return?.();
 });
