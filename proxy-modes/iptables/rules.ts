@@ -4,7 +4,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { KernelError } from '../../src/kernel/error.js';
 import type { IptablesPort } from '../../src/kernel/iptables/port.js';
-import { withServiceCidrs } from '../families.js';
+import { FamilyRecords } from '../familyRecords.js';
 import type { IpFamily, PerFamily, ProxyState, ServicePort, SyncReport, TrafficOptions } from '../mode.js';
 import { Applied } from './applied.js';
 import { Expectation } from './intact.js';
@@ -18,19 +18,15 @@ type Family = readonly [IpFamily, IptablesPort];
 
 export class Rules {
   readonly #families: readonly Family[];
-  readonly #given: PerFamily<TrafficOptions>;
-  #traffic: PerFamily<TrafficOptions>;
-  readonly #applied = new Map<IpFamily, Applied>();
+  readonly #records: FamilyRecords<Applied>;
   readonly #spelling = new Spelling();
-  #forgotten = 0;
   #writing = 0;
   #writes = 0;
   #lastWrite = Number.NEGATIVE_INFINITY;
 
   constructor(families: readonly Family[], traffic: PerFamily<TrafficOptions>) {
     this.#families = families;
-    this.#given = traffic;
-    this.#traffic = traffic;
+    this.#records = new FamilyRecords(traffic);
   }
 
   /** Whether a write of ours is under way or ended that recently. */
@@ -39,13 +35,11 @@ export class Rules {
   }
 
   setServiceCidrs(cidrs: readonly string[]): void {
-    this.#traffic = withServiceCidrs(this.#given, cidrs);
-    this.forget();
+    this.#records.setServiceCidrs(cidrs);
   }
 
   forget(): void {
-    this.#forgotten += 1;
-    this.#applied.clear();
+    this.#records.forget();
   }
 
   async sync(
@@ -53,15 +47,13 @@ export class Rules {
     state: ProxyState,
     changed: ReadonlySet<string> | undefined,
   ): Promise<SyncReport> {
-    const before = this.#applied.get(family);
+    const before = this.#records.get(family);
     if (before === undefined) return this.#syncAll([family, port], state);
-    const start = this.#forgotten;
-    const step = transaction({ family, state, changed }, before, this.#traffic[family] ?? {});
-    this.#applied.delete(family);
+    const step = transaction({ family, state, changed }, before, this.#records.traffic(family));
+    const remember = this.#records.write(family);
     const sent = isEmpty(step.lines) ? 0 : await this.#restore(port, step.lines);
     before.change(step.services);
-    // Somebody may have flushed it meanwhile: then it stays unknown.
-    if (start === this.#forgotten) this.#applied.set(family, before);
+    remember(before);
     return { sent };
   }
 
@@ -69,15 +61,15 @@ export class Rules {
   async #syncAll([family, port]: Family, state: ProxyState): Promise<SyncReport> {
     const failed = new Map<string, unknown>();
     for (;;) {
-      const start = this.#forgotten;
+      const remember = this.#records.write(family);
       const wanted = failed.size === 0 ? state : new Map([...state].filter(([key]) => !failed.has(key)));
-      const traffic = this.#traffic[family];
-      const step = fullTransaction({ family, state: wanted }, await port.save(), traffic ?? {});
+      const traffic = this.#records.traffic(family);
+      const step = fullTransaction({ family, state: wanted }, await port.save(), traffic);
       try {
         const sent = await this.#restore(port, step.lines);
         const record = new Applied();
         record.change(step.services);
-        if (start === this.#forgotten) this.#applied.set(family, record);
+        remember(record);
         return { sent, failed };
       } catch (error) {
         const culprit =
@@ -105,11 +97,11 @@ export class Rules {
   /** Whether the kernel has what was written, and nothing else in our chains. */
   async areThere(): Promise<boolean> {
     for (const [family, port] of this.#families) {
-      const record = this.#applied.get(family);
+      const record = this.#records.get(family);
       if (record === undefined) continue;
       const at = this.#writes;
       const saved = await port.save();
-      const expected = new Expectation({ ...this.#traffic[family], family });
+      const expected = new Expectation({ ...this.#records.traffic(family), family });
       let added = 0;
       for (const one of record.services.values()) {
         expected.add(one);
@@ -129,7 +121,7 @@ export class Rules {
       const lines = removal(OWNED, await port.save());
       if (lines.length > 0) await this.#restore(port, lines);
     }
-    this.#applied.clear();
+    this.#records.forget();
   }
 }
 
@@ -143,7 +135,7 @@ const MOST_REFUSED = 20;
 function culpritOf(
   error: unknown,
   services: Iterable<ServicePort | undefined>,
-  options: TrafficOptions = {},
+  options: TrafficOptions,
 ): string | undefined {
   if (!(error instanceof KernelError) || !error.operation.startsWith('-')) return undefined;
   for (const port of services)

@@ -9,7 +9,8 @@ import type { IpSetPort } from '../../src/kernel/ipset/port.js';
 import type { IptablesPort, Ruleset } from '../../src/kernel/iptables/port.js';
 import type { IpvsPort, IpvsTimeouts } from '../../src/kernel/ipvs/port.js';
 import type { RoutePort } from '../../src/kernel/route/port.js';
-import { syncEach, withServiceCidrs } from '../families.js';
+import { syncEach } from '../families.js';
+import { FamilyRecords } from '../familyRecords.js';
 import { missingJumps, removal, serviceChains, wholeTable } from '../iptables/tables.js';
 import type { IpFamily, PerFamily, ProxyMode, ProxyState, SyncReport, TrafficOptions } from '../mode.js';
 import { Drains } from './drains.js';
@@ -46,7 +47,7 @@ export class IpvsMode implements ProxyMode {
 
   readonly name = 'ipvs';
   readonly #families: readonly IpFamily[];
-  readonly #applied = new Map<IpFamily, Applied>();
+  readonly #records: FamilyRecords<Applied>;
   /** Our chains as they were printed after they had been written. */
   readonly #printed = new Map<IpFamily, string | undefined>();
   readonly #drains = new Drains();
@@ -55,15 +56,12 @@ export class IpvsMode implements ProxyMode {
   /** The index of our device. */
   #device: number | undefined;
   #isSetUp = false;
-  #traffic: PerFamily<TrafficOptions>;
-  #forgotten = 0;
   #turn: Promise<unknown> = Promise.resolve();
 
   constructor(options: IpvsModeOptions) {
     this.#options = options;
-
+    this.#records = new FamilyRecords(options.traffic);
     this.#families = Object.keys(options.iptables) as IpFamily[];
-    this.#traffic = options.traffic;
     const excluded = (options.excludeCidrs ?? []).flatMap((text) => parseCidr(text) ?? []);
     this.#view = new KernelView(options, excluded);
   }
@@ -78,13 +76,12 @@ export class IpvsMode implements ProxyMode {
   }
 
   setServiceCidrs(cidrs: readonly string[]): void {
-    this.#traffic = withServiceCidrs(this.#options.traffic, cidrs);
-    this.forget();
+    this.#records.setServiceCidrs(cidrs);
+    this.#isSetUp = false;
   }
 
   forget(): void {
-    this.#forgotten += 1;
-    this.#applied.clear();
+    this.#records.forget();
     this.#isSetUp = false;
   }
 
@@ -93,7 +90,7 @@ export class IpvsMode implements ProxyMode {
     return this.#inTurn(async () => {
       await this.#drains.finish(this.#options.ipvs);
       const listed = await this.#options.ipvs.list();
-      for (const [family, applied] of this.#applied) {
+      for (const [family, applied] of this.#records.known()) {
         if (!(await this.#view.hasServers(applied, listed))) return false;
         if (!(await this.#view.hasAddresses(family, applied))) return false;
         if (!(await this.#view.hasEntries(family, applied))) return false;
@@ -216,22 +213,20 @@ export class IpvsMode implements ProxyMode {
   }
 
   async #syncOnce(family: IpFamily, state: ProxyState, changed?: ReadonlySet<string>) {
-    const before = this.#applied.get(family);
-    const start = this.#forgotten;
+    const before = this.#records.get(family);
     const { scheduler = 'rr' } = this.#options;
-    const plan = { ...this.#traffic[family], scheduler, localIps: this.#localIps };
+    const plan = { ...this.#records.traffic(family), scheduler, localIps: this.#localIps };
     const applied = before ?? nothingApplied();
     const isFirst = before === undefined;
     const change = advance(applied, { family, state, ...(isFirst ? {} : { changed }) }, plan);
-    this.#applied.delete(family);
+    const remember = this.#records.write(family);
     const refusals = new Refusals(applied);
     if (isFirst) await refusals.take(makeSets(this.#options.ipset, family, applied.entries));
     const whole = isFirst ? changeFrom(await this.#view.find(family, this.#localIps), applied) : change;
     await this.#apply(family, whole, refusals);
     if (isFirst) await refusals.take(this.#writeRules(family));
     const culprits = refusals.culprits();
-    // Somebody may have changed it meanwhile: then it stays unknown.
-    if (start === this.#forgotten && culprits.size === 0) this.#applied.set(family, applied);
+    if (culprits.size === 0) remember(applied);
     return { sent: sizeOf(whole), culprits };
   }
 
@@ -271,7 +266,7 @@ export class IpvsMode implements ProxyMode {
     const port = this.#options.iptables[family];
     if (port === undefined) return;
     const found = await port.save();
-    const rules = baseRules(family, this.#traffic[family] ?? {});
+    const rules = baseRules(family, this.#records.traffic(family));
     await port.restore(wholeTables(rules, found));
     this.#printed.set(family, printed(await port.save()));
   }
@@ -281,7 +276,7 @@ export class IpvsMode implements ProxyMode {
     return this.#inTurn(async () => {
       if (!this.#isSetUp) return false;
       if (isForeign && (await this.#view.localIps()).join() !== this.#localIps.join()) return true;
-      for (const [family, applied] of this.#applied)
+      for (const [family, applied] of this.#records.known())
         if (gone.some((address) => applied.addresses.has(address)))
           if (!(await this.#view.hasAddresses(family, applied))) return true;
       return false;

@@ -3,7 +3,8 @@
 // kernel refuses is left out and told, and the others are served; who stays with an endpoint does so over a full write.
 import { KernelError } from '../../src/kernel/error.js';
 import type { GoneObject, NftPort, NftRequest } from '../../src/kernel/nftables/port.js';
-import { syncEach, withServiceCidrs } from '../families.js';
+import { syncEach } from '../families.js';
+import { FamilyRecords } from '../familyRecords.js';
 import type { IpFamily, PerFamily, ProxyMode, ProxyState, SyncReport, TrafficOptions } from '../mode.js';
 import { isIntact } from './intact.js';
 import { findRemains } from './remains.js';
@@ -24,19 +25,17 @@ interface Remembered {
 export class NftablesMode implements ProxyMode {
   readonly name = 'nftables';
   readonly #options: NftablesModeOptions;
-  #traffic: PerFamily<TrafficOptions>;
-  readonly #applied = new Map<IpFamily, Remembered>();
+  readonly #records: FamilyRecords<Remembered>;
   readonly #drift = new Drift();
-  #forgotten = 0;
 
   constructor(options: NftablesModeOptions) {
     this.#options = options;
-    this.#traffic = options.traffic;
+    this.#records = new FamilyRecords(options.traffic);
   }
 
   sync(state: ProxyState, changed?: ReadonlySet<string>): Promise<SyncReport> {
     return syncEach(this.#options.families, (family) => {
-      const before = this.#applied.get(family);
+      const before = this.#records.get(family);
       return before === undefined
         ? this.#syncAll(family, state)
         : this.#syncChange(family, before, { state, changed });
@@ -45,15 +44,11 @@ export class NftablesMode implements ProxyMode {
 
   /** From what is known to be there. Nothing is known any more after a refusal. */
   async #syncChange(family: IpFamily, before: Remembered, wanted: Wanted): Promise<SyncReport> {
-    const start = this.#forgotten;
-    const step = transaction(this.#placeOf(family), wanted, before, this.#traffic[family] ?? {});
-    if (step.requests.length > 0) {
-      this.#applied.delete(family);
-      await this.#commit(step.requests);
-    }
+    const step = transaction(this.#placeOf(family), wanted, before, this.#records.traffic(family));
+    const remember = this.#records.write(family);
+    if (step.requests.length > 0) await this.#commit(step.requests);
     advance(before, step);
-    // Somebody may have flushed it meanwhile: then it stays unknown.
-    if (step.requests.length > 0 && start === this.#forgotten) this.#applied.set(family, before);
+    remember(before);
     return { sent: step.requests.length };
   }
 
@@ -62,15 +57,15 @@ export class NftablesMode implements ProxyMode {
     const place = this.#placeOf(family);
     const failed = new Map<string, unknown>();
     for (let round = 0; ; round++) {
-      const start = this.#forgotten;
+      const remember = this.#records.write(family);
       const remains = await findRemains(this.#options.nft, place);
       const wanted = { state, remains, without: failed, apart: round > 0 };
-      const step = transaction(place, wanted, undefined, this.#traffic[family] ?? {});
+      const step = transaction(place, wanted, undefined, this.#records.traffic(family));
       const refusal = await this.#commit(step.requests).then(() => undefined, asKernelError);
       if (refusal === undefined) {
         const record = { services: new Map(), shared: new Map() };
         advance(record, step);
-        if (start === this.#forgotten) this.#applied.set(family, record);
+        remember(record);
         return { sent: step.requests.length, failed };
       }
       const culprits = culpritsOf(refusal, step);
@@ -88,20 +83,18 @@ export class NftablesMode implements ProxyMode {
   }
 
   setServiceCidrs(cidrs: readonly string[]): void {
-    this.#traffic = withServiceCidrs(this.#options.traffic, cidrs);
-    this.forget();
+    this.#records.setServiceCidrs(cidrs);
   }
 
   forget(): void {
-    this.#forgotten += 1;
-    this.#applied.clear();
+    this.#records.forget();
   }
 
   async check(): Promise<boolean> {
     const { nft, families } = this.#options;
     const intact = await Promise.all(
       families.map((family) => {
-        const record = this.#applied.get(family);
+        const record = this.#records.get(family);
         return record === undefined ? true : isIntact(nft, this.#placeOf(family), record);
       }),
     );
@@ -119,7 +112,7 @@ export class NftablesMode implements ProxyMode {
         (family): NftRequest => ({ do: 'destroy', kind: 'table', family, name: table }),
       ),
     );
-    this.#applied.clear();
+    this.#records.forget();
   }
 
   close(): void {

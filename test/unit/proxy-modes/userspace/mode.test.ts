@@ -66,6 +66,25 @@ describe('the userspace mode', () => {
     expect((await rules()).join()).not.toContain('default/s2');
   });
 
+  test('writes its rules again after it was told to forget them while it wrote them', async () => {
+    const { mode, iptables, rules } = await started();
+    const restore = iptables.restore.bind(iptables);
+    iptables.restore = async (lines, options) => {
+      iptables.restore = restore;
+      await restore(lines, options);
+      await restore(
+        ['*nat', ':KUBE-PORTALS-CONTAINER - [0:0]', '-F KUBE-PORTALS-CONTAINER', 'COMMIT'],
+        options,
+      );
+      mode.forget();
+    };
+    const state = stateOf(servicePort(1));
+    await mode.sync(state);
+    expect(await rules()).toHaveLength(0);
+    await mode.sync(state, new Set());
+    expect((await rules()).join()).toContain('default/s1');
+  });
+
   test('breaks no connection while a thousand changes of others go by', async () => {
     const { mode, relayPort } = await started();
     const server = createServer((socket) => void socket.pipe(socket)).listen(0, '127.0.0.1');
