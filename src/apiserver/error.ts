@@ -1,4 +1,5 @@
 // What can keep an apiserver from starting, in words for the person who started it.
+import { CodedError } from '../base/codedError.js';
 
 type ApiServerErrorCode =
   | 'PORT_IN_USE'
@@ -10,15 +11,8 @@ type ApiServerErrorCode =
   | 'UNKNOWN_PLUGIN'
   | 'UNKNOWN_MODE';
 
-export class ApiServerError extends Error {
+export class ApiServerError extends CodedError<ApiServerErrorCode> {
   override readonly name = 'ApiServerError';
-  constructor(
-    readonly code: ApiServerErrorCode,
-    message: string,
-    options?: ErrorOptions,
-  ) {
-    super(message, options);
-  }
 }
 
 export function listenError(host: string, port: number, cause: NodeJS.ErrnoException): ApiServerError {

@@ -1,18 +1,11 @@
 // What can be wrong with an expression: its text, its types, or what happened while it ran.
 // Guarantees: a closed set of codes; errors of text and types say where, in the form that Kubernetes' users know.
+import { CodedError } from '../base/codedError.js';
 
 type CelErrorCode = 'SYNTAX' | 'TYPE' | 'EVALUATION' | 'NO_OVERLOAD' | 'COST';
 
-export class CelError extends Error {
+export class CelError extends CodedError<CelErrorCode> {
   override readonly name = 'CelError';
-
-  constructor(
-    readonly code: CelErrorCode,
-    message: string,
-    options?: ErrorOptions,
-  ) {
-    super(message, options);
-  }
 }
 
 export const evaluationError = (message: string): CelError => new CelError('EVALUATION', message);

@@ -1,5 +1,6 @@
 // What can fail on the way to an apiserver, before the apiserver itself has an opinion (that is ApiError). Pure.
 // Guarantees: one class with a closed set of codes; the message names the server or the field, never a secret.
+import { CodedError } from '../base/codedError.js';
 
 type ClientErrorCode =
   /** The connection was refused, reset, timed out, or the certificate was not accepted. */
@@ -14,15 +15,8 @@ type ClientErrorCode =
   | 'CONFIG'
   | 'CLOSED';
 
-export class ClientError extends Error {
+export class ClientError extends CodedError<ClientErrorCode> {
   override readonly name = 'ClientError';
-  constructor(
-    readonly code: ClientErrorCode,
-    message: string,
-    options?: ErrorOptions,
-  ) {
-    super(message, options);
-  }
 
   static is(error: unknown, ...codes: readonly ClientErrorCode[]): error is ClientError {
     return error instanceof ClientError && codes.includes(error.code);

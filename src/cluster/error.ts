@@ -1,4 +1,5 @@
 // Why a cluster cannot be brought up or taken down, in words for the person at the terminal.
+import { CodedError } from '../base/codedError.js';
 
 export type ClusterErrorCode =
   | 'NOT_ROOT'
@@ -22,13 +23,6 @@ export type ClusterErrorCode =
   | 'INTERRUPTED'
   | 'REMAINS';
 
-export class ClusterError extends Error {
+export class ClusterError extends CodedError<ClusterErrorCode> {
   override readonly name = 'ClusterError';
-  constructor(
-    readonly code: ClusterErrorCode,
-    message: string,
-    options?: ErrorOptions,
-  ) {
-    super(message, options);
-  }
 }

@@ -1,12 +1,9 @@
 // What can be wrong with how controllers are asked to run, by code.
 // Guarantees: thrown before any controller starts.
+import { CodedError } from '../base/codedError.js';
 
-export class ControllersError extends Error {
+type ControllersErrorCode = 'UNKNOWN_CONTROLLER' | 'NO_CONTROLLER' | 'BAD_CLUSTER_CIDR';
+
+export class ControllersError extends CodedError<ControllersErrorCode> {
   override readonly name = 'ControllersError';
-  readonly code: 'UNKNOWN_CONTROLLER' | 'NO_CONTROLLER' | 'BAD_CLUSTER_CIDR';
-
-  constructor(code: ControllersError['code'], message: string) {
-    super(message);
-    this.code = code;
-  }
 }
