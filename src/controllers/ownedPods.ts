@@ -10,13 +10,15 @@ import { ApiError } from '../api/status.js';
 import { messageOf } from '../base/errorMessage.js';
 import type { Informer } from '../client/informer.js';
 import type { WorkQueue } from '../client/workQueue.js';
-import { candidatesOf, carryOutClaims, controllerReference, planClaims } from './claim.js';
-import type { ControllerContext } from './controller.js';
-import type { Expectations } from './expectations.js';
-import type { Pace } from './pace.js';
+import { candidatesOf, carryOutClaims, controllerReference, indexByController, planClaims } from './claim.js';
+import { type ControllerContext, newQueue } from './controller.js';
+import { Expectations } from './expectations.js';
+import { Pace, type PaceOptions } from './pace.js';
 import { isTerminating, type Pod } from './pods.js';
 import { slowStart } from './slowStart.js';
+import { Writes } from './writes.js';
 
+/** What a controller works with whose objects own pods. */
 export interface PodOwners<T extends KubeObject> {
   readonly context: ControllerContext;
   readonly type: ResourceType<T>;
@@ -26,12 +28,33 @@ export interface PodOwners<T extends KubeObject> {
   readonly expectations: Expectations;
   readonly pace: Pace;
   readonly queue: WorkQueue;
+  readonly writes: Writes;
   selectorOf(owner: Stored<T>): LabelMatcher;
 }
 
-/** A pod wakes its owner; a pod without one wakes every object that might take it in. */
+export function podOwners<T extends KubeObject>(
+  context: ControllerContext,
+  { failuresCount = true, ...of }: Pick<PodOwners<T>, 'type' | 'selectorOf'> & Partial<PaceOptions>,
+): PodOwners<T> {
+  const { informers, now } = context;
+  const pods: Informer<V1Pod> = informers.of(PODS);
+  indexByController(pods);
+  return {
+    ...of,
+    context,
+    owners: informers.of(of.type),
+    pods,
+    expectations: new Expectations(now),
+    pace: new Pace({ failuresCount }),
+    queue: newQueue(context),
+    writes: new Writes(now),
+  };
+}
+
+/** An owner is woken by its own changes and those of its pods; a pod without one wakes every object that might take it in. */
 export function watchOwnedPods<T extends KubeObject>(parts: PodOwners<T>): void {
   const { context, pods, expectations, pace, queue } = parts;
+  watchOwners(parts);
   const gone = (pod: Pod) => {
     const key = ownerKeyOf(parts.type, pod);
     if (key === undefined) return;
@@ -60,13 +83,7 @@ export function watchOwnedPods<T extends KubeObject>(parts: PodOwners<T>): void 
   });
 }
 
-/** The owner's own coming and going. */
-export function watchOwners<T extends KubeObject>({
-  owners,
-  expectations,
-  pace,
-  queue,
-}: Pick<PodOwners<T>, 'owners' | 'expectations' | 'pace' | 'queue'>): void {
+function watchOwners<T extends KubeObject>({ owners, expectations, pace, queue }: PodOwners<T>): void {
   const wake = ({ metadata }: Stored<T>) => queue.add(keyOf(metadata));
   owners.on({
     added: wake,

@@ -27,7 +27,7 @@ interface Owner {
   toldAt: number;
 }
 
-interface PaceOptions {
+export interface PaceOptions {
   /** Whether failed pods slow the next ones down; not for owners whose plan does that already. */
   readonly failuresCount: boolean;
 }

@@ -3,23 +3,21 @@
 import type { V1ControllerRevision, V1DaemonSet, V1Node } from '../../api/gen/types.js';
 import { keyOf } from '../../api/object.js';
 import { sameJson } from '../../api/ownKeys.js';
-import { CONTROLLER_REVISIONS, DAEMON_SETS, NODES, PODS } from '../../api/resources.js';
+import { CONTROLLER_REVISIONS, DAEMON_SETS, NODES } from '../../api/resources.js';
 import { compileLabelSelector } from '../../api/selectors.js';
 import { KeyedBackOff } from '../../base/backOff.js';
 import type { Informer } from '../../client/informer.js';
 import { heldBy, indexByController } from '../claim.js';
-import { type Controller, newQueue, runLoop } from '../controller.js';
-import { Expectations } from '../expectations.js';
+import { type Controller, runLoop } from '../controller.js';
 import type { Node } from '../node/health.js';
 import {
   claimPods,
   createPods,
   deletePods,
   type PodOwners,
+  podOwners,
   watchOwnedPods,
-  watchOwners,
 } from '../ownedPods.js';
-import { Pace } from '../pace.js';
 import type { Pod } from '../pods.js';
 import {
   deleteRevisions,
@@ -31,7 +29,6 @@ import {
   withRevisions,
 } from '../revisions.js';
 import { writeStatus } from '../statusWrite.js';
-import { Writes } from '../writes.js';
 import { type DaemonSet, daemonPod, targetNode } from './nodes.js';
 import { type DaemonSetObserved, planDaemonSet } from './plan.js';
 import { daemonSetStatus, nextAvailableInMs } from './status.js';
@@ -42,7 +39,6 @@ const FAILED_LONGEST_MS = 15 * 60_000;
 interface Parts extends PodOwners<V1DaemonSet> {
   readonly nodes: Informer<V1Node>;
   readonly revisions: Informer<V1ControllerRevision>;
-  readonly writes: Writes;
   readonly failures: KeyedBackOff;
 }
 
@@ -50,25 +46,19 @@ export const daemonSetController: Controller = {
   name: 'daemonset-controller',
   needs: [DAEMON_SETS, CONTROLLER_REVISIONS],
   run(context) {
-    const { informers, now } = context;
-    const queue = newQueue(context);
+    const { informers } = context;
     const parts: Parts = {
-      context,
-      type: DAEMON_SETS,
-      owners: informers.of(DAEMON_SETS),
-      pods: informers.of(PODS),
+      ...podOwners(context, {
+        type: DAEMON_SETS,
+        selectorOf: ({ spec }) => compileLabelSelector(spec.selector),
+        failuresCount: false,
+      }),
       nodes: informers.of(NODES),
       revisions: informers.of(CONTROLLER_REVISIONS),
-      expectations: new Expectations(now),
-      pace: new Pace({ failuresCount: false }),
-      queue,
-      writes: new Writes(now),
       failures: new KeyedBackOff({ firstMs: FAILED_FIRST_MS, longestMs: FAILED_LONGEST_MS }),
-      selectorOf: ({ spec }) => compileLabelSelector(spec.selector),
     };
-    indexByController(parts.pods);
+    const { queue } = parts;
     indexByController(parts.revisions);
-    watchOwners(parts);
     watchOwnedPods(parts);
     watchRevisions(DAEMON_SETS, parts.revisions, { queue, writes: parts.writes });
     const wakeAll = () => {

@@ -4,21 +4,18 @@ import type { V1Job } from '../../api/gen/types.js';
 import { controllerOf, keyOf, nameOfKey } from '../../api/object.js';
 import { JOBS, PODS } from '../../api/resources.js';
 import { compileLabelSelector } from '../../api/selectors.js';
-import { ignoring, indexByController } from '../claim.js';
+import { ignoring } from '../claim.js';
 import { type Controller, newQueue, runLoop } from '../controller.js';
-import { Expectations } from '../expectations.js';
 import {
   claimPods,
   createPods,
   deletePods,
   type PodOwners,
+  podOwners,
   watchOwnedPods,
-  watchOwners,
 } from '../ownedPods.js';
-import { Pace } from '../pace.js';
 import type { Pod } from '../pods.js';
 import { writeStatus } from '../statusWrite.js';
-import { Writes } from '../writes.js';
 import { planJob } from './plan.js';
 import { isTracked, type Job, TRACKING } from './pods.js';
 import { NO_RETRY, type Retry } from './workers.js';
@@ -27,7 +24,6 @@ const NAME = 'job-controller';
 const MANAGER = 'kubernetes.io/job-controller';
 
 interface Parts extends PodOwners<V1Job> {
-  readonly writes: Writes;
   /** By uid. */
   readonly retries: Map<string, Retry>;
 }
@@ -36,23 +32,15 @@ export const jobController: Controller = {
   name: NAME,
   needs: [JOBS],
   async run(context) {
-    const { informers, now } = context;
-    const queue = newQueue(context);
     const parts: Parts = {
-      context,
-      type: JOBS,
-      owners: informers.of(JOBS),
-      pods: informers.of(PODS),
-      expectations: new Expectations(now),
-      pace: new Pace({ failuresCount: false }),
-      queue,
-      writes: new Writes(now),
+      ...podOwners(context, {
+        type: JOBS,
+        selectorOf: ({ spec }) => compileLabelSelector(spec.selector),
+        failuresCount: false,
+      }),
       retries: new Map(),
-      selectorOf: ({ spec }) => compileLabelSelector(spec.selector),
     };
-    indexByController(parts.pods);
     const orphans = newQueue(context);
-    watchOwners(parts);
     watchOwnedPods(parts);
     const lookForJob = (pod: Pod) => {
       if (isTracked(pod) && jobOf(parts, pod) === undefined) orphans.add(keyOf(pod.metadata));
@@ -65,7 +53,7 @@ export const jobController: Controller = {
       },
     });
     await Promise.all([
-      runLoop(context, NAME, { queue, reconcile: (key) => reconcile(parts, key) }),
+      runLoop(context, NAME, { queue: parts.queue, reconcile: (key) => reconcile(parts, key) }),
       runLoop(context, NAME, { queue: orphans, workers: 1, reconcile: (key) => letOrphanGo(parts, key) }),
     ]);
   },

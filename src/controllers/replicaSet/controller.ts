@@ -7,27 +7,23 @@ import type {
   V1ReplicationController,
 } from '../../api/gen/types.js';
 import { controllerOf, type KubeObject, type Stored } from '../../api/object.js';
-import { PODS, REPLICA_SETS, REPLICATION_CONTROLLERS, type ResourceType } from '../../api/resources.js';
+import { REPLICA_SETS, REPLICATION_CONTROLLERS, type ResourceType } from '../../api/resources.js';
 import { compileLabelSelector } from '../../api/selectors.js';
 import { messageOf } from '../../base/errorMessage.js';
-import type { Informer } from '../../client/informer.js';
 import { heldBy, indexByController } from '../claim.js';
-import { type Controller, newQueue, runLoop } from '../controller.js';
-import { Expectations } from '../expectations.js';
+import { type Controller, runLoop } from '../controller.js';
 import {
   claimPods,
   createPods,
   deletePods,
   type PodOwners,
   podFromTemplate,
+  podOwners,
   watchOwnedPods,
-  watchOwners,
 } from '../ownedPods.js';
-import { Pace } from '../pace.js';
 import { type Pod, stampOf } from '../pods.js';
 import { sameStatusMeaning } from '../sameStatus.js';
 import { putStatus } from '../statusWrite.js';
-import { Writes } from '../writes.js';
 import { planReplicaSet } from './plan.js';
 import { nextAvailableInMs, type ReplicaSetSeen, replicaSetStatus } from './status.js';
 
@@ -64,7 +60,6 @@ export const replicationControllerController: Controller = replicaController<V1R
 
 interface Parts<T extends KubeObject> extends PodOwners<T> {
   readonly flavour: Flavour<T>;
-  readonly writes: Writes;
 }
 
 function replicaController<T extends KubeObject>(flavour: Flavour<T>): Controller {
@@ -73,26 +68,12 @@ function replicaController<T extends KubeObject>(flavour: Flavour<T>): Controlle
     name,
     needs: [type],
     run(context) {
-      const owners = context.informers.of(type);
-      const pods: Informer<V1Pod> = context.informers.of(PODS);
-      indexByController(pods);
-      indexByController(owners);
-      const queue = newQueue(context);
-      const parts: Parts<T> = {
-        context,
-        type,
-        owners,
-        pods,
-        flavour,
-        expectations: new Expectations(context.now),
-        pace: new Pace(),
-        queue,
-        writes: new Writes(context.now),
-        selectorOf: (owner) => compileLabelSelector(flavour.asReplicaSet(owner).spec.selector),
-      };
-      watchOwners(parts);
+      const selectorOf = (owner: Stored<T>) =>
+        compileLabelSelector(flavour.asReplicaSet(owner).spec.selector);
+      const parts: Parts<T> = { ...podOwners(context, { type, selectorOf }), flavour };
+      indexByController(parts.owners);
       watchOwnedPods(parts);
-      return runLoop(context, name, { queue, reconcile: (key) => reconcile(parts, key) });
+      return runLoop(context, name, { queue: parts.queue, reconcile: (key) => reconcile(parts, key) });
     },
   };
 }

@@ -6,10 +6,8 @@ import { CONTROLLER_REVISIONS, PERSISTENT_VOLUME_CLAIMS, PODS, STATEFUL_SETS } f
 import { compileLabelSelector } from '../../api/selectors.js';
 import type { Informer } from '../../client/informer.js';
 import { candidatesOf, carryOutClaims, indexByController, planClaims } from '../claim.js';
-import { type Controller, newQueue, runLoop } from '../controller.js';
-import { Expectations } from '../expectations.js';
-import { deletePods, type PodOwners, watchOwnedPods, watchOwners } from '../ownedPods.js';
-import { Pace } from '../pace.js';
+import { type Controller, runLoop } from '../controller.js';
+import { deletePods, type PodOwners, podOwners, watchOwnedPods } from '../ownedPods.js';
 import { isTerminating, type Pod } from '../pods.js';
 import {
   deleteRevisions,
@@ -21,7 +19,6 @@ import {
   withRevisions,
 } from '../revisions.js';
 import { writeStatus } from '../statusWrite.js';
-import { Writes } from '../writes.js';
 import { createStatefulPod, keepClaims } from './apply.js';
 import { ordinalOf, revisionNameOf, type StatefulSet } from './identity.js';
 import { planStatefulSet, type StatefulSetObserved, type Template } from './plan.js';
@@ -30,31 +27,23 @@ import { nextAvailableInMs, statefulSetStatus } from './status.js';
 interface Parts extends PodOwners<V1StatefulSet> {
   readonly claims: Informer<V1PersistentVolumeClaim>;
   readonly revisions: Informer<V1ControllerRevision>;
-  readonly writes: Writes;
 }
 
 export const statefulSetController: Controller = {
   name: 'statefulset-controller',
   needs: [STATEFUL_SETS, CONTROLLER_REVISIONS, PERSISTENT_VOLUME_CLAIMS],
   run(context) {
-    const { informers, now } = context;
-    const queue = newQueue(context);
+    const { informers } = context;
     const parts: Parts = {
-      context,
-      type: STATEFUL_SETS,
-      owners: informers.of(STATEFUL_SETS),
-      pods: informers.of(PODS),
+      ...podOwners(context, {
+        type: STATEFUL_SETS,
+        selectorOf: ({ spec }) => compileLabelSelector(spec.selector),
+      }),
       claims: informers.of(PERSISTENT_VOLUME_CLAIMS),
       revisions: informers.of(CONTROLLER_REVISIONS),
-      expectations: new Expectations(now),
-      pace: new Pace(),
-      queue,
-      writes: new Writes(now),
-      selectorOf: ({ spec }) => compileLabelSelector(spec.selector),
     };
-    indexByController(parts.pods);
+    const { queue } = parts;
     indexByController(parts.revisions);
-    watchOwners(parts);
     watchOwnedPods(parts);
     watchRevisions(STATEFUL_SETS, parts.revisions, { queue, writes: parts.writes });
     // A pod may wait for an earlier one's claim to be gone.
