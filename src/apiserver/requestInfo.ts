@@ -1,5 +1,6 @@
 // What a URL asks for: verb, resource and object, or a path that names no resource. Pure.
 // Guarantees: two requests that reach the same object parse to the same names, so authorization cannot be sidestepped.
+import { VERB_OF_METHOD } from '../api/requestVerbs.js';
 import { demandedFields, demandedName, type FieldTerm } from '../api/selectors.js';
 import { statusError } from '../api/status.js';
 
@@ -19,17 +20,6 @@ export interface RequestInfo {
   /** What follows the subresource, for proxies. */
   readonly rest: readonly string[];
 }
-
-const VERBS: Readonly<Record<string, string>> = {
-  GET: 'get',
-  HEAD: 'get',
-  POST: 'create',
-  PUT: 'update',
-  PATCH: 'patch',
-  DELETE: 'delete',
-  // As in Kubernetes: no verb of its own, so that only a rule for all of them grants it.
-  OPTIONS: '',
-};
 
 // Below /namespaces/<name>/ these are parts of the namespace itself, everything else is a resource inside it.
 const NAMESPACE_SUBRESOURCES = new Set(['status', 'finalize']);
@@ -121,7 +111,7 @@ function decodeSegment(segment: string): string {
 
 /** `parts` is what follows the resource. The query of a subresource is its own: a proxied page may be asked to watch. */
 function verbOf(method: string, [name = '', subresource]: readonly string[], query: URLSearchParams): string {
-  const verb = VERBS[method] ?? method.toLowerCase();
+  const verb = VERB_OF_METHOD[method] ?? method.toLowerCase();
   if (verb === 'get' && subresource === undefined && isTrue(query.get('watch'))) return 'watch';
   if (verb === 'get' && name === '') return 'list';
   if (verb === 'delete' && name === '') return 'deletecollection';

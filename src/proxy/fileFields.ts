@@ -3,6 +3,7 @@
 // Kubernetes reads as "the default" (nothing, a duration of zero) is taken where the default is what this proxy does.
 import { sameJson } from '../api/ownKeys.js';
 import { gateMapFault } from '../base/featureGates.js';
+import { FIXED_LOGGING } from '../base/fixedLogging.js';
 import { type KnownFields, knownFields } from '../base/knownFields.js';
 import { ProxyError } from './error.js';
 
@@ -31,12 +32,7 @@ const FIXED: Readonly<Record<string, readonly unknown[]>> = {
   'winkernel.enableDSR': OFF,
   'winkernel.rootHnsEndpointName': NONE,
   'winkernel.forwardHealthCheckVip': OFF,
-  'logging.flushFrequency': [0, '0s', '5s'],
-  'logging.vmodule': [[]],
-  'logging.options.json.infoBufferSize': ['0'],
-  'logging.options.json.splitStream': OFF,
-  'logging.options.text.infoBufferSize': ['0'],
-  'logging.options.text.splitStream': OFF,
+  ...FIXED_LOGGING,
 };
 
 const within = (field: string, names: string): string[] => names.split(' ').map((name) => `${field}.${name}`);

@@ -1,6 +1,7 @@
 // Fields of KubeletConfiguration v1beta1 with only one supported behaviour, and the values that describe it. Pure.
 // Guarantees: any other value is refused, so nothing in a file is ignored. What Kubernetes reads as
 // "the default" (nothing, a duration of zero) is among them where the default is what this kubelet does.
+import { FIXED_LOGGING } from '../../base/fixedLogging.js';
 
 const NONE = [''] as const;
 const OFF = [false] as const;
@@ -57,12 +58,7 @@ export const FIXED: Readonly<Record<string, readonly unknown[]>> = {
   configMapAndSecretChangeDetectionStrategy: ['', 'Watch'],
   volumePluginDir: ['', '/usr/libexec/kubernetes/kubelet-plugins/volume/exec/'],
   kernelMemcgNotification: OFF,
-  'logging.flushFrequency': [0, '0s', '5s'],
-  'logging.vmodule': [[]],
-  'logging.options.json.infoBufferSize': ['0'],
-  'logging.options.json.splitStream': OFF,
-  'logging.options.text.infoBufferSize': ['0'],
-  'logging.options.text.splitStream': OFF,
+  ...FIXED_LOGGING,
   memoryThrottlingFactor: [0.9],
   tracing: [{}],
   localStorageCapacityIsolation: [true],

@@ -1,5 +1,6 @@
 // The paths of the kubelet's API: what each asks for, and which right it needs. Pure.
 // Guarantees: a path that is not known needs the widest right, so that nothing opens by being forgotten.
+import { VERB_OF_METHOD } from '../../api/requestVerbs.js';
 
 export type Route =
   | { readonly kind: 'healthz' | 'pods' | 'runningPods' }
@@ -30,15 +31,6 @@ export interface Attributes {
   /** Any one of them suffices; asked in this order. */
   readonly subresources: readonly string[];
 }
-
-const VERBS: Readonly<Record<string, string>> = {
-  GET: 'get',
-  HEAD: 'get',
-  POST: 'create',
-  PUT: 'update',
-  PATCH: 'patch',
-  DELETE: 'delete',
-};
 
 /** Undefined for a path that cannot be read. */
 export function routeOf(path: string): Route | undefined {
@@ -73,7 +65,7 @@ export function routeOf(path: string): Route | undefined {
 
 /** The right on `nodes/<subresource>` that a request needs. */
 export function attributesOf(method: string, path: string): Attributes {
-  const verb = VERBS[method] ?? '';
+  const verb = VERB_OF_METHOD[method] ?? '';
   return { verb, subresources: subresourcesOf(path) };
 }
 
