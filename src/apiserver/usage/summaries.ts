@@ -1,7 +1,7 @@
 // What the kubelets measured, asked for when somebody wants to know.
 // Guarantees: a kubelet is asked once for all who ask within a moment; one that does not answer delays nobody for long.
 
-import type { ApiResponse } from '../exchange.js';
+import { collectBytes } from '../../base/collectBytes.js';
 import type { Machinery } from '../machinery.js';
 import { askKubelet, kubeletOnNode } from '../subresources/kubelet.js';
 
@@ -21,7 +21,10 @@ export interface Use {
 
 const FRESH_MS = 5_000;
 const PATIENCE_MS = 5_000;
-const MOST_BYTES = 32 << 20;
+const ANSWER = {
+  most: 32 << 20,
+  tooLarge: (most: number) => new RangeError(`an answer of more than ${most} bytes`),
+};
 
 export class Summaries {
   readonly #machinery: Machinery;
@@ -56,20 +59,8 @@ export class Summaries {
       ...sent,
       signal: AbortSignal.timeout(PATIENCE_MS),
     });
-    const bytes = await wholeBody(response);
+    const bytes = Buffer.isBuffer(response.body) ? response.body : await collectBytes(response.body, ANSWER);
     if (response.status !== 200) throw new Error(`status ${response.status}`);
     return JSON.parse(bytes.toString());
   }
-}
-
-async function wholeBody({ body }: ApiResponse): Promise<Buffer> {
-  if (Buffer.isBuffer(body)) return body;
-  const chunks: Uint8Array[] = [];
-  let length = 0;
-  for await (const chunk of body) {
-    length += chunk.length;
-    if (length > MOST_BYTES) throw new RangeError(`an answer of more than ${MOST_BYTES} bytes`);
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks);
 }

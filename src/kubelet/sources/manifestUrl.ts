@@ -1,6 +1,8 @@
 // Static pods from a URL: one pod or a list of them, asked for again and again.
 // Guarantees: an answer that cannot be had or is wrong leaves the pods as they were; at most 1 MiB is read.
+
 import type { Log } from '../../api/log.js';
+import { collectBytes } from '../../base/collectBytes.js';
 import { messageOf } from '../../base/errorMessage.js';
 import { KubeletError } from '../error.js';
 import type { Pod } from '../ports.js';
@@ -16,7 +18,10 @@ interface ManifestUrlOptions {
   readonly changed: (pods: readonly Pod[]) => void;
 }
 
-const MAX_BYTES = 1 << 20;
+const ANSWER = {
+  most: 1 << 20,
+  tooLarge: () => new KubeletError('InvalidManifest', 'the answer is larger than 1 MiB'),
+};
 const TIMEOUT_MS = 10_000;
 
 export class ManifestUrl {
@@ -67,15 +72,9 @@ export class ManifestUrl {
       given === ':' ? {} : { authorization: `Basic ${Buffer.from(given).toString('base64')}` };
     const answer = await fetch(safe(this.#options.url) + url.search, { signal, headers });
     if (!answer.ok) throw new KubeletError('InvalidManifest', `the answer is ${answer.status}`);
-    const chunks: Uint8Array[] = [];
-    let size = 0;
-    for await (const chunk of answer.body ?? []) {
-      size += chunk.byteLength;
-      if (size > MAX_BYTES) throw new KubeletError('InvalidManifest', 'the answer is larger than 1 MiB');
-      chunks.push(chunk);
-    }
-    if (size === 0) throw new KubeletError('InvalidManifest', 'the answer is empty');
-    return Buffer.concat(chunks).toString();
+    const bytes = await collectBytes(answer.body ?? [], ANSWER);
+    if (bytes.length === 0) throw new KubeletError('InvalidManifest', 'the answer is empty');
+    return bytes.toString();
   }
 }
 

@@ -1,15 +1,20 @@
 // One HTTPS request to a webhook.
 // Guarantees: the certificate is checked, by the bundle when there is one; an answer larger than the bound, or later than
 // the deadline, is none; connections are kept and used again, and ended with the client.
+
 import https from 'node:https';
 import type { ConnectionOptions } from 'node:tls';
 import { jsonObstacle } from '../../../api/bodyBounds.js';
+import { collectBytes } from '../../../base/collectBytes.js';
 import type { Endpoint } from './endpoint.js';
 import { ConversionError } from './error.js';
 
 const TIMEOUT_MS = 30_000;
 /** Batches are far smaller; one object may be as large as a body. */
-const MOST_ANSWERED = 8 * 1024 * 1024;
+const ANSWER = {
+  most: 8 * 1024 * 1024,
+  tooLarge: (most: number) => new Error(`the answer is larger than ${most} bytes`),
+};
 const MOST_VALUES = 300_000;
 const MOST_SOCKETS = 64;
 
@@ -83,7 +88,10 @@ export class WebhookClient {
       };
       request.once('error', fail);
       request.once('response', (response) => {
-        collect(response).then((bytes) => resolve({ status: response.statusCode ?? 0, bytes }), fail);
+        collectBytes(response, ANSWER).then(
+          (bytes) => resolve({ status: response.statusCode ?? 0, bytes }),
+          fail,
+        );
       });
       request.end(body);
     });
@@ -106,17 +114,6 @@ interface Answer {
 
 /** The other side closed a connection that was kept while it was taken up again. */
 class StaleSocket extends Error {}
-
-async function collect(response: AsyncIterable<Buffer>): Promise<Buffer> {
-  const parts: Buffer[] = [];
-  let size = 0;
-  for await (const part of response) {
-    size += part.length;
-    if (size > MOST_ANSWERED) throw new Error(`the answer is larger than ${MOST_ANSWERED} bytes`);
-    parts.push(part);
-  }
-  return Buffer.concat(parts);
-}
 
 const UNKNOWN_AUTHORITY = new Set([
   'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
