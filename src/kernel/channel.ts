@@ -86,6 +86,11 @@ export class Channel {
     return this.#inTurn(async () => fromChunks<T>(await this.#channel.query(await toQuery(query, filters))));
   }
 
+  /** Lists the objects of a kind that a filter lets through. */
+  list(kind: string) {
+    return <T>(filter: object = {}): Promise<T[]> => this.query<T>({ kind, ...filter });
+  }
+
   /** Idempotent. A call under way is finished; a later one rejects with code CLOSED. */
   close(): void {
     this.#channel.close();

@@ -176,24 +176,11 @@ function nestedFaults(schema: JsonSchema, path: string, skipped: 'anyOf' | undef
 }
 
 /** What a junctor of `nested` speaks of and `schema` does not have. */
-function incomplete(
-  nested: JsonSchema,
-  schema: JsonSchema | undefined,
-  path: string,
-  nestedPath: string,
-): Cause[] {
-  if (schema === undefined) return [required(path, `because it is defined in ${nestedPath}`)];
+function incomplete(nested: JsonSchema, schema: JsonSchema, path: string, nestedPath: string): Cause[] {
   spendWork(SCHEMA_WORK);
   const causes: Cause[] = [];
   const visit = (part: JsonSchema, at: string) => {
-    causes.push(...incomplete(part, schema, path, at));
-    const items = itemSchema(part);
-    if (items !== undefined)
-      causes.push(...incompletePart(items, itemSchema(schema), `${path}.items`, `${at}.items`));
-    for (const [name, below] of propertiesOf(part)) {
-      const step = `.properties[${name}]`;
-      causes.push(...incompletePart(below, getOwn(schema.properties, name), path + step, at + step));
-    }
+    causes.push(...incompletePart(part, schema, path, at));
   };
   if (nested.not !== undefined) visit(nested.not, `${nestedPath}.not`);
   for (const junctor of ['allOf', 'anyOf', 'oneOf'] as const)

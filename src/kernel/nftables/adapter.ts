@@ -12,11 +12,6 @@ const ELEMENTS = 500;
 export async function openNft(netns?: NetNs): Promise<NftPort> {
   const channel = await Channel.open('nftables', netns);
   const watches = new Watches();
-  const list =
-    (kind: string) =>
-    <T>(filter: object = {}): Promise<T[]> =>
-      channel.query<T>({ kind, ...filter });
-
   return {
     async commit(requests, options = {}) {
       const pieces = splitRequests(requests, 'elements', ELEMENTS);
@@ -27,10 +22,10 @@ export async function openNft(netns?: NetNs): Promise<NftPort> {
       }
       await applyPieces(pieces, (requests) => channel.apply(requests));
     },
-    tables: list('table'),
-    chains: list('chain'),
-    rules: list('rule'),
-    sets: list('set'),
+    tables: channel.list('table'),
+    chains: channel.list('chain'),
+    rules: channel.list('rule'),
+    sets: channel.list('set'),
     elements: (of) => channel.query<SetElement>({ kind: 'element', ...of }),
     async generation() {
       const [answer] = await channel.query<{ generation: number }>({ kind: 'generation' });

@@ -8,21 +8,16 @@ import type { RoutePort } from './port.js';
 export async function openRoute(netns?: NetNs): Promise<RoutePort> {
   const channel = await Channel.open('route', netns);
   const watches = new Watches();
-  const list =
-    (kind: string) =>
-    <T>(filter: object = {}): Promise<T[]> =>
-      channel.query<T>({ kind, ...filter });
-
   return {
     apply: (requests) => channel.apply(requests),
-    link: async (name) => (await list('link')({ name }))[0] as Awaited<ReturnType<RoutePort['link']>>,
-    links: list('link'),
-    addresses: list('address'),
-    routes: list('route'),
-    rules: list('rule'),
-    neighbours: list('neighbour'),
-    qdiscs: list('qdisc'),
-    classes: list('class'),
+    link: async (name) => (await channel.list('link')({ name }))[0] as Awaited<ReturnType<RoutePort['link']>>,
+    links: channel.list('link'),
+    addresses: channel.list('address'),
+    routes: channel.list('route'),
+    rules: channel.list('rule'),
+    neighbours: channel.list('neighbour'),
+    qdiscs: channel.list('qdisc'),
+    classes: channel.list('class'),
     watch: (kinds, onEvents) =>
       watches.start((onBytes) => addon().watchRoutes(netns, kinds, onBytes), onEvents),
     close() {

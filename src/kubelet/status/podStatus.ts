@@ -97,22 +97,24 @@ export function podStatus(facts: StatusFacts): V1PodStatus {
 function wholeResources({ pod: { spec }, previous }: StatusFacts): Partial<V1PodStatus> {
   const requests = spec.resources?.requests ?? podAmounts(spec, 'requests');
   return {
-    resources: spec.resources === undefined ? summedResources(spec) : (previous.resources ?? spec.resources),
+    resources:
+      spec.resources === undefined ? summedResources(spec, requests) : (previous.resources ?? spec.resources),
     ...(Object.keys(requests).length === 0 ? {} : { allocatedResources: requests }),
   };
 }
 
 /** Of a pod that asks for nothing as a whole: what its containers make of its control group. */
-function summedResources(spec: V1PodSpec): V1ResourceRequirements {
-  const sums = (key: 'requests' | 'limits', isSet: (name: 'cpu' | 'memory') => boolean) => {
-    const amounts = podAmounts(spec, key);
+function summedResources(spec: V1PodSpec, requests: Record<string, string>): V1ResourceRequirements {
+  const sums = (key: 'requests' | 'limits', amounts: Record<string, string>) => {
     const named = (['cpu', 'memory'] as const).flatMap((name) => {
       const amount = amounts[name];
-      return amount === undefined || !isSet(name) ? [] : [[name, amount] as const];
+      return amount === undefined || (key === 'limits' && podLimit(spec, name) <= 0)
+        ? []
+        : [[name, amount] as const];
     });
     return named.length === 0 ? {} : { [key]: Object.fromEntries(named) };
   };
-  return { ...sums('requests', () => true), ...sums('limits', (name) => podLimit(spec, name) > 0) };
+  return { ...sums('requests', requests), ...sums('limits', podAmounts(spec, 'limits')) };
 }
 
 const couldRestartAll = ({ spec }: ContainerFacts['pod']) =>

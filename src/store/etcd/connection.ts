@@ -73,11 +73,8 @@ export class Connection {
       try {
         return await this.#send(member, method, request);
       } catch (error) {
-        this.#assertOpen();
-        const failure = error as ServiceError;
-        if (!isPassing(failure)) throw storeErrorOf(failure, member.url);
-        this.#leave(member);
-        if (Date.now() >= until) throw storeErrorOf(failure, member.url);
+        const passing = this.#leaveAfter(member, error);
+        if (Date.now() >= until) throw passing;
         // All members once without a pause, then slowly.
         if (this.#used === 0) await sleep(100);
       }
@@ -95,13 +92,9 @@ export class Connection {
     try {
       return await this.#send(member, method, request);
     } catch (error) {
-      this.#assertOpen();
-      const failure = error as ServiceError;
-      if (!isPassing(failure)) throw storeErrorOf(failure, member.url);
-      this.#leave(member);
-      const { message } = storeErrorOf(failure, member.url);
+      const { message } = this.#leaveAfter(member, error);
       throw new StoreError('UNAVAILABLE', `${message}; the write may have been made or not`, {
-        cause: failure,
+        cause: error,
       });
     }
   }
@@ -124,6 +117,16 @@ export class Connection {
 
   #member(): Member {
     return this.#members[this.#used] as Member;
+  }
+
+  /** Answers a passing failure, after which another member is used; throws any other. */
+  #leaveAfter(member: Member, error: unknown): StoreError {
+    this.#assertOpen();
+    const failure = error as ServiceError;
+    const told = storeErrorOf(failure, member.url);
+    if (!isPassing(failure)) throw told;
+    this.#leave(member);
+    return told;
   }
 
   /** Others may have left it already while this call was under way. */
