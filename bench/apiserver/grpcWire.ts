@@ -1,9 +1,7 @@
 // A lean gRPC client, as lean as Wire: one TLS connection, one call at a time, answers counted but not understood.
 // Guarantees: a call counts when a message and the end of its stream came; a refusal has no message and fails.
-import { once } from 'node:events';
-import { connect, type TLSSocket } from 'node:tls';
+import { type Answer, LeanConnection, openSocket } from './leanConnection.js';
 import type { Place } from './testbed.js';
-import type { Answer } from './wire.js';
 
 const [DATA, HEADERS, RST_STREAM, SETTINGS, PING, GOAWAY, WINDOW_UPDATE] = [0, 1, 3, 4, 6, 7, 8];
 const [END_STREAM, ACK, END_HEADERS] = [0x1, 0x1, 0x4];
@@ -12,51 +10,27 @@ const PREFACE = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n');
 /** Answers of a whole benchmark fit, so no window has to be widened on the way. */
 const WINDOW = Buffer.from([0x3f, 0xff, 0xff, 0xff]);
 
-export class GrpcWire {
-  readonly #socket: TLSSocket;
-
+export class GrpcWire extends LeanConnection {
   #rest: Buffer = Buffer.alloc(0);
   #stream = -1;
   #received = 0;
-  #done: ((answer: Answer) => void) | undefined;
-  #fail: ((error: Error) => void) | undefined;
 
-  private constructor(socket: TLSSocket) {
-    this.#socket = socket;
-
-    socket.on('data', (piece: Buffer) => this.#take(piece));
-    socket.on('error', (error) => this.#fail?.(error));
-    socket.on('close', () => this.#fail?.(new Error('the server closed the connection')));
-  }
-
-  static async open({ tls }: Place, port: number): Promise<GrpcWire> {
-    const socket = connect({ host: '127.0.0.1', port, ...tls, ALPNProtocols: ['h2'] });
-    await once(socket, 'secureConnect');
-    socket.setNoDelay(true);
+  static async open(place: Place, port: number): Promise<GrpcWire> {
+    const socket = await openSocket(place, port, 'h2');
     socket.write(Buffer.concat([PREFACE, frame(SETTINGS, 0), frame(WINDOW_UPDATE, 0, WINDOW)]));
     return new GrpcWire(socket);
   }
 
   /** `call` is one of grpcCall; its stream is written into it here. */
-  ask(call: Buffer): Promise<Answer> {
-    return new Promise((resolve, reject) => {
-      if (this.#socket.destroyed) return reject(new Error('the server closed the connection'));
-      this.#done = resolve;
-      this.#fail = reject;
-      this.#received = 0;
-      this.#stream += 2;
-      call.writeUInt32BE(this.#stream, 5);
-      call.writeUInt32BE(this.#stream, HEAD_SIZE + call.readUIntBE(0, 3) + 5);
-      this.#socket.write(call);
-    });
+  override ask(call: Buffer): Promise<Answer> {
+    this.#received = 0;
+    this.#stream += 2;
+    call.writeUInt32BE(this.#stream, 5);
+    call.writeUInt32BE(this.#stream, HEAD_SIZE + call.readUIntBE(0, 3) + 5);
+    return super.ask(call);
   }
 
-  close(): void {
-    this.#fail = undefined;
-    this.#socket.destroy();
-  }
-
-  #take(piece: Buffer): void {
+  protected override take(piece: Buffer): void {
     let bytes = this.#rest.length === 0 ? piece : Buffer.concat([this.#rest, piece]);
     while (bytes.length >= HEAD_SIZE) {
       const end = HEAD_SIZE + bytes.readUIntBE(0, 3);
@@ -70,10 +44,10 @@ export class GrpcWire {
   #see(type: number, flags: number, payload: Buffer): void {
     if (type === DATA) this.#received += payload.length;
     else if (type === HEADERS && (flags & END_STREAM) !== 0)
-      this.#done?.({ status: this.#received > 0 ? 200 : 500, bytes: this.#received });
-    else if (type === SETTINGS && (flags & ACK) === 0) this.#socket.write(frame(SETTINGS, ACK));
-    else if (type === PING && (flags & ACK) === 0) this.#socket.write(frame(PING, ACK, payload));
-    else if (type === RST_STREAM || type === GOAWAY) this.#fail?.(new Error('the server ended the stream'));
+      this.done?.({ status: this.#received > 0 ? 200 : 500, bytes: this.#received });
+    else if (type === SETTINGS && (flags & ACK) === 0) this.socket.write(frame(SETTINGS, ACK));
+    else if (type === PING && (flags & ACK) === 0) this.socket.write(frame(PING, ACK, payload));
+    else if (type === RST_STREAM || type === GOAWAY) this.fail?.(new Error('the server ended the stream'));
   }
 }
 

@@ -1,64 +1,27 @@
 // A lean HTTPS client: one connection, one request at a time, answers counted but not understood.
-// It does as little as can be, because client and server share the machine and only the server is measured.
-import { once } from 'node:events';
-import { connect, type TLSSocket } from 'node:tls';
+import { type Answer, LeanConnection, openSocket } from './leanConnection.js';
 import type { Place, ServerProcess } from './testbed.js';
 
 const END_OF_HEAD = Buffer.from('\r\n\r\n');
 
-export interface Answer {
-  readonly status: number;
-  readonly bytes: number;
-}
-
-export class Wire {
-  readonly #socket: TLSSocket;
-
+export class Wire extends LeanConnection {
   #head: Buffer = Buffer.alloc(0);
   #missing = -1;
   #status = 0;
   #received = 0;
-  #done: ((answer: Answer) => void) | undefined;
-  #fail: ((error: Error) => void) | undefined;
 
-  private constructor(socket: TLSSocket) {
-    this.#socket = socket;
-
-    socket.on('data', (piece: Buffer) => this.#take(piece));
-    socket.on('error', (error) => this.#fail?.(error));
-    socket.on('close', () => this.#fail?.(new Error('the server closed the connection')));
-  }
-
-  static async open({ tls }: Pick<Place, 'tls'>, { port }: Pick<ServerProcess, 'port'>): Promise<Wire> {
-    const socket = connect({ host: '127.0.0.1', port, ...tls, ALPNProtocols: ['http/1.1'] });
-    await once(socket, 'secureConnect');
-    socket.setNoDelay(true);
-    return new Wire(socket);
-  }
-
-  /** Resolves when the whole answer is there. */
-  ask(request: Buffer): Promise<Answer> {
-    return new Promise((resolve, reject) => {
-      if (this.#socket.destroyed) return reject(new Error('the server closed the connection'));
-      this.#done = resolve;
-      this.#fail = reject;
-      this.#socket.write(request);
-    });
+  static async open(place: Pick<Place, 'tls'>, { port }: Pick<ServerProcess, 'port'>): Promise<Wire> {
+    return new Wire(await openSocket(place, port, 'http/1.1'));
   }
 
   /** Everything after the head of the answer, as it comes: for watches. */
   stream(request: Buffer, onData: (piece: Buffer) => void): void {
-    this.#socket.removeAllListeners('data');
-    this.#socket.on('data', onData);
-    this.#socket.write(request);
+    this.socket.removeAllListeners('data');
+    this.socket.on('data', onData);
+    this.socket.write(request);
   }
 
-  close(): void {
-    this.#fail = undefined;
-    this.#socket.destroy();
-  }
-
-  #take(piece: Buffer): void {
+  protected override take(piece: Buffer): void {
     if (this.#missing === -1) {
       this.#head = this.#head.length === 0 ? piece : Buffer.concat([this.#head, piece]);
       const end = this.#head.indexOf(END_OF_HEAD);
@@ -75,10 +38,10 @@ export class Wire {
     }
     if (this.#missing > 0) return;
     this.#missing = -1;
-    const done = this.#done;
+    const done = this.done;
     const status = this.#status;
     const received = this.#received;
-    this.#done = undefined;
+    this.done = undefined;
     done?.({ status, bytes: received });
   }
 }

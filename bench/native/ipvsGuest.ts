@@ -3,8 +3,7 @@
 import { openIpvs } from '../../src/kernel/ipvs/adapter.js';
 import type { IpvsRequest } from '../../src/kernel/ipvs/port.js';
 import { openRoute } from '../../src/kernel/route/adapter.js';
-import { compare } from '../lib/compare.js';
-import { benchNetNs, removeNetNs, runTool } from '../lib/tool.js';
+import { againstTool, using } from './againstTool.js';
 
 const SERVICES = 1000;
 const EACH = 10;
@@ -42,37 +41,14 @@ const lines = services
   .join('\n')
   .concat('\n');
 
-/** IPVS takes no destination in a namespace whose loopback was never up. */
-async function prepare(): Promise<string> {
-  const netns = await benchNetNs();
-  const route = await openRoute(netns);
-  await route.apply([{ do: 'change', kind: 'link', name: 'lo', up: true }]);
-  route.close();
-  return netns;
-}
-
-const figure = await compare({
+const figure = await againstTool({
   name: `add ${(SERVICES * EACH).toLocaleString('en')} IPVS destinations (in the VM)`,
   runs: 5,
-  atMost: 1,
-  ours: {
-    name: 'ours',
-    prepare,
-    async run(netns) {
-      const port = await openIpvs(netns);
-      await port.apply(requests);
-      port.close();
-    },
-    clean: removeNetNs,
-  },
-  peer: {
-    name: 'ipvsadm -R',
-    prepare,
-    async run(netns) {
-      await runTool(['ipvsadm', '-R'], { netns, input: lines });
-    },
-    clean: removeNetNs,
-  },
+  // IPVS takes no destination in a namespace whose loopback was never up.
+  prepare: (netns) =>
+    using(openRoute(netns), (route) => route.apply([{ do: 'change', kind: 'link', name: 'lo', up: true }])),
+  run: (netns) => using(openIpvs(netns), (port) => port.apply(requests)),
+  tool: { name: 'ipvsadm -R', command: ['ipvsadm', '-R'], input: lines },
 });
 
 console.log(JSON.stringify([figure]));

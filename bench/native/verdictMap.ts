@@ -1,9 +1,8 @@
 // 10,000 elements of a verdict map in one transaction, against `nft -f`.
 import { openNft } from '../../src/kernel/nftables/adapter.js';
 import type { NftRequest } from '../../src/kernel/nftables/port.js';
-import { compare } from '../lib/compare.js';
 import type { Figure } from '../lib/figure.js';
-import { benchNetNs, removeNetNs, runTool } from '../lib/tool.js';
+import { againstTool, using } from './againstTool.js';
 
 const COUNT = 10_000;
 
@@ -23,41 +22,20 @@ const add: NftRequest = {
 };
 const text = `add element ip bench services { ${keys.map((key) => `${key} : goto service`).join(', ')} }\n`;
 
-async function prepare(): Promise<string> {
-  const netns = await benchNetNs();
-  const nft = await openNft(netns);
-  await nft.commit([
-    { do: 'add', kind: 'table', family: 'ip', name: 'bench' },
-    { do: 'add', kind: 'chain', family: 'ip', table: 'bench', name: 'service' },
-    { do: 'add', kind: 'set', ...map, name: 'services' },
-  ]);
-  nft.close();
-  return netns;
-}
-
 export async function verdictMap(): Promise<Figure[]> {
-  const figure = await compare({
+  const figure = await againstTool({
     name: `add ${COUNT.toLocaleString('en')} verdict-map elements`,
     runs: 7,
-    atMost: 1,
-    ours: {
-      name: 'ours',
-      prepare,
-      async run(netns) {
-        const nft = await openNft(netns);
-        await nft.commit([add]);
-        nft.close();
-      },
-      clean: removeNetNs,
-    },
-    peer: {
-      name: 'nft -f',
-      prepare,
-      async run(netns) {
-        await runTool(['nft', '-f', '-'], { netns, input: text });
-      },
-      clean: removeNetNs,
-    },
+    prepare: (netns) =>
+      using(openNft(netns), (nft) =>
+        nft.commit([
+          { do: 'add', kind: 'table', family: 'ip', name: 'bench' },
+          { do: 'add', kind: 'chain', family: 'ip', table: 'bench', name: 'service' },
+          { do: 'add', kind: 'set', ...map, name: 'services' },
+        ]),
+      ),
+    run: (netns) => using(openNft(netns), (nft) => nft.commit([add])),
+    tool: { name: 'nft -f', command: ['nft', '-f', '-'], input: text },
   });
   return [figure];
 }

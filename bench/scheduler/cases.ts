@@ -49,6 +49,16 @@ const colored = (color: string, affinity: V1Affinity, namespace?: string): Shape
   ...(namespace === undefined ? {} : { namespace }),
 });
 
+/** In the namespace, on nodes without another such pod of the named ones. */
+const apart = (namespace: string, namespaces: object): Shape => {
+  const required = [term('green', HOSTNAME, namespaces)];
+  return colored(
+    'green',
+    { podAntiAffinity: { requiredDuringSchedulingIgnoredDuringExecution: required } },
+    namespace,
+  );
+};
+
 export const CASES: readonly Case[] = [
   { name: 'basic', before: 1_000, measured: 10_000, threshold: 270, goal: 1_000, make: (name) => pod(name) },
   {
@@ -79,21 +89,7 @@ export const CASES: readonly Case[] = [
     threshold: 60,
     goal: 500,
     namespaces: 2,
-    make: (name, number) =>
-      pod(
-        name,
-        colored(
-          'green',
-          {
-            podAntiAffinity: {
-              requiredDuringSchedulingIgnoredDuringExecution: [
-                term('green', HOSTNAME, { namespaces: ['bench-0', 'bench-1'] }),
-              ],
-            },
-          },
-          `bench-${number % 2}`,
-        ),
-      ),
+    make: (name, number) => pod(name, apart(`bench-${number % 2}`, { namespaces: ['bench-0', 'bench-1'] })),
   },
   {
     name: 'pod affinity',
@@ -136,20 +132,7 @@ export const CASES: readonly Case[] = [
     goal: 500,
     namespaces: 100,
     make: (name, number) =>
-      pod(
-        name,
-        colored(
-          'green',
-          {
-            podAntiAffinity: {
-              requiredDuringSchedulingIgnoredDuringExecution: [
-                term('green', HOSTNAME, { namespaceSelector: { matchLabels: { team: 'devops' } } }),
-              ],
-            },
-          },
-          `bench-${number % 100}`,
-        ),
-      ),
+      pod(name, apart(`bench-${number % 100}`, { namespaceSelector: { matchLabels: { team: 'devops' } } })),
   },
   {
     name: 'topology spread',
