@@ -1,13 +1,16 @@
 // Runs a trellis command line in this process and answers what it wrote.
 import { runProgram } from '../../src/cli/program.js';
-import { thisMachine } from '../../src/doctor/machine.js';
+import { type Machine, thisMachine } from '../../src/doctor/machine.js';
 
-export async function trellis(args: readonly string[]): Promise<{ out: string; err: string; code: number }> {
+export async function trellis(
+  args: readonly string[],
+  machine: Machine = thisMachine,
+): Promise<{ out: string; err: string; code: number }> {
   const seen = { out: '', err: '', code: 0 };
   await runProgram(args, {
     colour: false,
     live: false,
-    machine: thisMachine,
+    machine,
     write: (text) => {
       seen.out += text;
     },

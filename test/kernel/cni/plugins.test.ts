@@ -5,12 +5,11 @@ import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { runProgram } from '../../../src/cli/program.js';
 import { Cni } from '../../../src/cni/cni.js';
 import { parseList } from '../../../src/cni/config.js';
-import { thisMachine } from '../../../src/doctor/machine.js';
 import { netNsPerTest, type TestNetNs } from '../../support/netns.js';
 import { describeWith } from '../../support/requires.js';
+import { trellis as runTrellis } from '../../support/trellisCommand.js';
 
 const BIN = '/usr/lib/cni';
 let root = '';
@@ -167,7 +166,7 @@ describeWith(
           network('1.0.0', [{ ...bridge(), ipMasq: false }]),
         );
         const trellis = (...args: string[]) =>
-          command(
+          runTrellis([
             'cni',
             ...args,
             '--conf-dir',
@@ -178,7 +177,7 @@ describeWith(
             cacheDir(),
             '--host-netns',
             host.path,
-          );
+          ]);
         const added = await trellis('add', 'net', container.path);
         expect(JSON.parse(added.out)).toMatchObject({
           cniVersion: '1.0.0',
@@ -196,25 +195,6 @@ describeWith(
     });
   },
 );
-
-async function command(...args: string[]) {
-  const seen = { out: '', err: '', code: 0 };
-  await runProgram(args, {
-    colour: false,
-    live: false,
-    machine: thisMachine,
-    write: (text) => {
-      seen.out += text;
-    },
-    writeError: (text) => {
-      seen.err += text;
-    },
-    setExitCode: (code) => {
-      seen.code = code;
-    },
-  });
-  return seen;
-}
 
 const SERVER = `require('net').createServer((s) => s.end('hello')).listen(80, () => console.log('up')); setTimeout(() => process.exit(), 15000);`;
 const CLIENT = `require('net').connect(8080, '10.88.0.1').on('data', (d) => { process.stdout.write(d); process.exit(); }); setTimeout(() => process.exit(1), 5000);`;

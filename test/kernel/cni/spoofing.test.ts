@@ -1,5 +1,5 @@
 // Pods that may send any frame (CAP_NET_RAW) on a bridge whose plugin checks senders: raw frames, and who gets them.
-import { type ChildProcess, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -9,23 +9,18 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { openNft } from '../../../src/kernel/nftables/adapter.js';
 import { addressBytes } from '../../../src/kernel/nftables/bytes.js';
 import { type TracedStep, type TraceEvent, watchTraces } from '../../../src/kernel/nftables/trace.js';
+import { childProcesses } from '../../support/childProcesses.js';
 import { callPlugin, PLUGIN_DIR } from '../../support/cniPlugin.js';
 import { netNsPerTest, type TestNetNs } from '../../support/netns.js';
 import { describeWith } from '../../support/requires.js';
 import { until } from '../../support/until.js';
 
 let dataDir = '';
-const children: ChildProcess[] = [];
+const children = childProcesses();
 beforeEach(() => {
   dataDir = mkdtempSync(path.join(tmpdir(), 'trellis-spoofing-'));
 });
-afterEach(async () => {
-  for (const child of children.splice(0)) {
-    const ended = once(child, 'exit');
-    if (child.exitCode === null && child.signalCode === null && child.kill('SIGKILL')) await ended;
-  }
-  rmSync(dataDir, { recursive: true });
-});
+afterEach(() => rmSync(dataDir, { recursive: true }));
 
 const config = (fields: object) => ({
   cniVersion: '1.1.0',

@@ -13,24 +13,24 @@ export const meta = (name: string, more: object = {}) => ({
 });
 
 /** One port, 80 over TCP unless told otherwise. */
-export const service = (name: string, ip: string, more: object = {}) => ({
+export const service = (name: string, ip: string, more: object = {}, protocol = 'TCP') => ({
   metadata: meta(name),
   spec: {
     type: 'ClusterIP',
     clusterIP: ip,
     clusterIPs: [ip],
-    ports: [{ port: 80, protocol: 'TCP' }],
+    ports: [{ port: 80, protocol }],
     ...more,
   },
   status: {},
 });
 
-/** All of them on this node, n1, on port 8080. */
-export const slice = (name: string, ips: readonly string[], protocol: 'TCP' | 'UDP' = 'TCP') => ({
+/** All of them on one node, on port 8080. */
+export const slice = (name: string, ips: readonly string[], protocol = 'TCP', nodeName = 'n1') => ({
   metadata: meta(`${name}-1`, { labels: { 'kubernetes.io/service-name': name } }),
   addressType: 'IPv4',
   ports: [{ name: '', port: 8080, protocol }],
-  endpoints: ips.map((ip) => ({ addresses: [ip], nodeName: 'n1' })),
+  endpoints: ips.map((ip) => ({ addresses: [ip], nodeName })),
 });
 
 export const serviceCidr = (...cidrs: readonly string[]) => ({

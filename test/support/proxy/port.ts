@@ -120,3 +120,17 @@ export function randomState(next: () => number, before: ProxyState): ProxyState 
   });
   return stateOf(...ports.flat());
 }
+
+/** Twelve states, each like the one before, with the keys that differ. */
+export async function eachRandomState(
+  next: () => number,
+  follow: (state: ProxyState, changed: ReadonlySet<string>) => Promise<void>,
+): Promise<void> {
+  let state: ProxyState = new Map();
+  for (let round = 0; round < 12; round++) {
+    const before = state;
+    state = randomState(next, state);
+    const keys = [...before.keys(), ...state.keys()];
+    await follow(state, new Set(keys.filter((key) => before.get(key) !== state.get(key))));
+  }
+}

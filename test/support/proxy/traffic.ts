@@ -1,9 +1,8 @@
 // Traffic for tests of a proxy: a server that says which address was reached, a counting client, a long download.
 // Guarantees: every process started here is gone when the test ends, also when it fails.
-import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
+import { spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
-import { afterEach } from 'vitest';
+import { childProcesses } from '../childProcesses.js';
 import type { TestNetNs } from '../netns.js';
 
 /** Answers "who" with the address and port that were reached; "stream" with numbers, one every few milliseconds. */
@@ -69,15 +68,7 @@ interface Download {
 
 /** To be called once in a test file. */
 export function traffic() {
-  const children: ChildProcess[] = [];
-  afterEach(async () => {
-    for (const child of children.splice(0)) {
-      if (child.exitCode !== null || child.signalCode !== null) continue;
-      const ended = once(child, 'exit');
-      child.kill('SIGKILL');
-      await ended;
-    }
-  });
+  const children = childProcesses();
   const start = (ns: TestNetNs, script: string, ...args: readonly (string | number)[]) => {
     const child = spawn(
       'nsenter',

@@ -1,13 +1,12 @@
 // The machine that the semantic cases speak of, for real: a node, a client pod, an endpoint on it and one on another node,
 // and a host outside, each a namespace of its own, with clients and servers that tell what arrived.
 // Guarantees: processes and namespaces are gone when the test ends, also when it fails.
-import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
+import { spawn } from 'node:child_process';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
-import { afterEach } from 'vitest';
 import type { PerFamily, Protocol, ProxyMode, TrafficOptions } from '../../../proxy-modes/mode.js';
 import type { IptablesBackend } from '../../../src/kernel/iptables/port.js';
+import { childProcesses } from '../childProcesses.js';
 import { netNsPerTest, type TestNetNs } from '../netns.js';
 import { NODE_IP, NODE_IP6 } from './packet.js';
 
@@ -169,15 +168,7 @@ export const KERNEL_MODES = [
 /** To be called once in a test file. */
 export function truthLab() {
   const namespaces = netNsPerTest();
-  const children: ChildProcess[] = [];
-  afterEach(async () => {
-    for (const child of children.splice(0)) {
-      if (child.exitCode !== null || child.signalCode !== null) continue;
-      const ended = once(child, 'exit');
-      child.kill('SIGKILL');
-      await ended;
-    }
-  });
+  const children = childProcesses();
 
   const start = (ns: TestNetNs, ...command: readonly string[]) => {
     const argv = [`--net=${ns.path}`, ...command];

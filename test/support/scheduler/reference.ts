@@ -11,6 +11,7 @@ import { matchesNode, matchesTerm } from '../../../src/api/nodeSelector.js';
 import type { Stored } from '../../../src/api/object.js';
 import { offered, presumedRequestsOf, requestsOf } from '../../../src/scheduler/resources.js';
 import { tolerates } from '../../../src/scheduler/tolerations.js';
+import { labelsMatch } from '../policy/reference.js';
 
 type Pod = Stored<V1Pod>;
 type Node = Stored<V1Node>;
@@ -93,17 +94,7 @@ function resourcesFree(cluster: ReferenceCluster, pod: Pod, node: Node): boolean
 }
 
 function selects(selector: V1LabelSelector | undefined, labels: Labels = {}): boolean {
-  if (selector === undefined) return false;
-  for (const [key, value] of Object.entries(selector.matchLabels ?? {}))
-    if (labels[key] !== value) return false;
-  for (const { key, operator, values = [] } of selector.matchExpressions ?? []) {
-    const value = labels[key];
-    if (operator === 'In' && (value === undefined || !values.includes(value))) return false;
-    if (operator === 'NotIn' && value !== undefined && values.includes(value)) return false;
-    if (operator === 'Exists' && value === undefined) return false;
-    if (operator === 'DoesNotExist' && value !== undefined) return false;
-  }
-  return true;
+  return selector !== undefined && labelsMatch(selector, labels);
 }
 
 /** Whether the term of `owner` speaks of `other`. */

@@ -114,7 +114,8 @@ function roomOf(path: string): string {
   return top === 'src' ? next : top;
 }
 
-function resolve(from: string, specifier: string): string {
+/** The path that a file names from where it stands. */
+export function resolve(from: string, specifier: string): string {
   const parts = from.split('/').slice(0, -1);
   for (const part of specifier.split('/')) {
     if (part === '..') parts.pop();

@@ -1,5 +1,6 @@
 // The rule that unit tests mirror the sources, as a function that finds what breaks it. Pure.
 // Guarantees: a test whose one subject bears another name is found, and so is a folder of tests that no source has.
+import { resolve } from './layers.js';
 
 /** Where sources lie: `test/unit/a/b.test.ts` mirrors `a/b` in one of these. */
 const ROOTS = ['src/', '', 'test/'];
@@ -50,13 +51,4 @@ function importsBelow(folder: string, path: string, text: string): string[] {
 function foldersOf(file: string): string[] {
   const parts = file.split('/').slice(0, -1);
   return parts.map((_, index) => parts.slice(0, index + 1).join('/'));
-}
-
-function resolve(from: string, specifier: string): string {
-  const parts = from.split('/').slice(0, -1);
-  for (const part of specifier.split('/')) {
-    if (part === '..') parts.pop();
-    else if (part !== '.') parts.push(part);
-  }
-  return parts.join('/');
 }

@@ -3,30 +3,13 @@
 import { chmodSync, mkdirSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { runProgram } from '../../../src/cli/program.js';
 import { answering, fakePlugins, refusing } from '../../support/fakePlugins.js';
+import { trellis as runTrellis } from '../../support/trellisCommand.js';
 import { FakeMachine } from '../doctor/fakeMachine.js';
 
 const fake = fakePlugins();
 
-async function trellis(...args: string[]) {
-  const seen = { out: '', err: '', code: 0 };
-  await runProgram(args, {
-    colour: false,
-    live: false,
-    machine: new FakeMachine({}),
-    write: (text) => {
-      seen.out += text;
-    },
-    writeError: (text) => {
-      seen.err += text;
-    },
-    setExitCode: (code) => {
-      seen.code = code;
-    },
-  });
-  return seen;
-}
+const trellis = (...args: string[]) => runTrellis(args, new FakeMachine({}));
 
 const confDir = () => path.join(fake.root, 'net.d');
 const cni = (...args: string[]) =>

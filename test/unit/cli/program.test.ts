@@ -4,28 +4,12 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
-import { runProgram } from '../../../src/cli/program.js';
 import { wantsColour } from '../../../src/cli/terminal.js';
+import { trellis as runTrellis } from '../../support/trellisCommand.js';
 import { FakeMachine, type FakeMachineState } from '../doctor/fakeMachine.js';
 
-async function trellis(args: string[], machine: FakeMachineState = {}) {
-  const seen = { out: '', err: '', code: 0 };
-  await runProgram(args, {
-    colour: false,
-    live: false,
-    machine: new FakeMachine(machine),
-    write: (text) => {
-      seen.out += text;
-    },
-    writeError: (text) => {
-      seen.err += text;
-    },
-    setExitCode: (code) => {
-      seen.code = code;
-    },
-  });
-  return seen;
-}
+const trellis = (args: readonly string[], machine: FakeMachineState = {}) =>
+  runTrellis(args, new FakeMachine(machine));
 
 test('--version prints the version of the package', async () => {
   const { version } = JSON.parse(readFileSync('package.json', 'utf8'));

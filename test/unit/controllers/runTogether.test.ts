@@ -1,11 +1,10 @@
 // Every controller at once against an API in memory: what a user does, and what becomes of it.
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { silentLog } from '../../../src/api/log.js';
 import type { KubeObject } from '../../../src/api/object.js';
 import * as resources from '../../../src/api/resources.js';
-import { openInformers } from '../../../src/client/sharedInformers.js';
-import { controllerNames, runControllers } from '../../../src/controllers/run.js';
+import { controllerNames } from '../../../src/controllers/run.js';
 import { FakeApi } from '../../support/fakeApi.js';
+import { startControllers } from './support/running.js';
 
 const { CONFIG_MAPS, DEPLOYMENTS, ENDPOINT_SLICES, ENDPOINTS, EVENTS, LEASES, NAMESPACES, NODES } = resources;
 const { PODS, REPLICA_SETS, RESOURCE_QUOTAS, SECRETS, SERVICE_ACCOUNTS, SERVICES } = resources;
@@ -18,22 +17,7 @@ beforeEach(async () => {
   skewMs = 0;
   const now = () => Date.now() + skewMs;
   api = new FakeApi({ now });
-  const ending = new AbortController();
-  const informers = openInformers(api);
-  const ended = runControllers({
-    client: api,
-    informers,
-    log: silentLog,
-    signal: ending.signal,
-    rootCa: 'PEM',
-    nodeMonitorPeriodMs: 5,
-    now,
-  });
-  stop = async () => {
-    ending.abort();
-    informers.stop();
-    await ended;
-  };
+  stop = startControllers(api, { rootCa: 'PEM', nodeMonitorPeriodMs: 5, now });
   await api.of(NAMESPACES).create({ metadata: { name: 'default' }, spec: { finalizers: ['kubernetes'] } });
 });
 afterEach(() => stop());

@@ -1,15 +1,15 @@
 // Deployment and ReplicaSet controllers together, against an API with late caches, refusals and dying pods.
 import { afterEach, describe, expect, test } from 'vitest';
 import type { V1Deployment } from '../../../src/api/gen/types.js';
-import { silentLog } from '../../../src/api/log.js';
 import { controllerOf, type Stored } from '../../../src/api/object.js';
 import { DEPLOYMENTS, PODS, REPLICA_SETS } from '../../../src/api/resources.js';
 import { statusError } from '../../../src/api/status.js';
-import { openInformers } from '../../../src/client/sharedInformers.js';
+import { deploymentController } from '../../../src/controllers/deployment/controller.js';
 import { isActive, isReady } from '../../../src/controllers/pods.js';
-import { runControllers } from '../../../src/controllers/run.js';
+import { replicaSetController } from '../../../src/controllers/replicaSet/controller.js';
 import { FakeApi } from '../../support/fakeApi.js';
 import { random, turn } from './support/chance.js';
+import { startControllers } from './support/running.js';
 
 const stops: (() => Promise<void>)[] = [];
 afterEach(async () => {
@@ -54,21 +54,7 @@ function makeWorld(seed: number, refusals: number): World {
 }
 
 function start({ api }: World): () => Promise<void> {
-  const ending = new AbortController();
-  const informers = openInformers(api);
-  const ended = runControllers({
-    client: api,
-    informers,
-    log: silentLog,
-    signal: ending.signal,
-    enabled: ['deployment-controller', 'replicaset-controller'],
-    rootCa: '',
-  });
-  const stop = async () => {
-    ending.abort();
-    informers.stop();
-    await ended;
-  };
+  const stop = startControllers(api, { enabled: [deploymentController.name, replicaSetController.name] });
   stops.push(stop);
   return stop;
 }

@@ -1,7 +1,6 @@
 // StatefulSets, DaemonSets and Jobs against an API with late caches and refusals, their controllers restarted at any point.
 import { afterEach, expect, test } from 'vitest';
 import type { V1Pod } from '../../../src/api/gen/types.js';
-import { silentLog } from '../../../src/api/log.js';
 import type { KubeObject, Stored } from '../../../src/api/object.js';
 import {
   DAEMON_SETS,
@@ -12,11 +11,13 @@ import {
   STATEFUL_SETS,
 } from '../../../src/api/resources.js';
 import { statusError } from '../../../src/api/status.js';
-import { openInformers } from '../../../src/client/sharedInformers.js';
+import { daemonSetController } from '../../../src/controllers/daemonSet/controller.js';
+import { jobController } from '../../../src/controllers/job/controller.js';
 import { isActive, isFinished, isReady } from '../../../src/controllers/pods.js';
-import { runControllers } from '../../../src/controllers/run.js';
+import { statefulSetController } from '../../../src/controllers/statefulSet/controller.js';
 import { FakeApi } from '../../support/fakeApi.js';
 import { random, turn } from './support/chance.js';
+import { startControllers } from './support/running.js';
 
 type Pod = Stored<V1Pod>;
 const SEEDS = Array.from({ length: 6 }, (_, at) => at + 1);
@@ -52,7 +53,7 @@ async function open(seed: number, controller: string): Promise<World> {
       if (found !== undefined) faults.push(found);
     },
   });
-  let stop = start(api, controller);
+  let stop = startControllers(api, { enabled: [controller] });
   const world: World = {
     api,
     chance,
@@ -60,29 +61,11 @@ async function open(seed: number, controller: string): Promise<World> {
     fault: () => undefined,
     async restart() {
       await stop();
-      stop = start(api, controller);
+      stop = startControllers(api, { enabled: [controller] });
     },
   };
   stops.push(() => stop());
   return world;
-}
-
-function start(api: FakeApi, controller: string): () => Promise<void> {
-  const ending = new AbortController();
-  const informers = openInformers(api);
-  const ended = runControllers({
-    client: api,
-    informers,
-    log: silentLog,
-    signal: ending.signal,
-    enabled: [controller],
-    rootCa: '',
-  });
-  return async () => {
-    ending.abort();
-    informers.stop();
-    await ended;
-  };
 }
 
 async function persist(work: () => Promise<unknown>): Promise<void> {
@@ -162,7 +145,7 @@ const imageOf = ({ spec }: Pod) => spec.containers[0]?.image;
 test.each(SEEDS)(
   'a StatefulSet scales and rolls with at most one of its pods away (run %i)',
   async (seed) => {
-    const world = await open(seed, 'statefulset-controller');
+    const world = await open(seed, statefulSetController.name);
     const { api, chance } = world;
     let [replicas, image] = [3, 'v0'];
     await create(world, STATEFUL_SETS, { replicas, serviceName: 'web', selector, template: template(image) });
@@ -197,7 +180,7 @@ test.each(SEEDS)(
 test.each(SEEDS)(
   'a DaemonSet has one pod a node, and rolls one node at a time (run %i)',
   async (seed) => {
-    const world = await open(seed, 'daemonset-controller');
+    const world = await open(seed, daemonSetController.name);
     const { api, chance } = world;
     const nodes = ['n0', 'n1', 'n2', 'n3', 'n4'];
     const makeNode = (name: string) =>
@@ -261,7 +244,7 @@ test.each(SEEDS)(
 test.each(SEEDS)(
   'a Job runs as many pods at a time as it may, and counts each once (run %i)',
   async (seed) => {
-    const world = await open(seed, 'job-controller');
+    const world = await open(seed, jobController.name);
     const { api, chance } = world;
     const [completions, parallelism] = [12, 3];
     world.fault = (pods) => {

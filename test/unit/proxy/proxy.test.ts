@@ -11,7 +11,7 @@ import { makeHealth } from '../../../src/proxy/server/health.js';
 import { openSmallServer } from '../../../src/proxy/server/http.js';
 import { metricsAnswer } from '../../../src/proxy/server/metrics.js';
 import { serviceHealthServers } from '../../../src/proxy/server/serviceHealth.js';
-import { serviceCidr } from '../../support/proxy/objects.js';
+import { meta, service, serviceCidr, slice } from '../../support/proxy/objects.js';
 import { StaticInformers } from '../../support/staticInformers.js';
 import { until } from '../../support/until.js';
 
@@ -19,26 +19,6 @@ const table = 'trellis-proxy';
 const closers: (() => Promise<unknown>)[] = [];
 afterEach(async () => {
   for (const close of closers.splice(0)) await close();
-});
-
-const meta = (name: string, more: object = {}) => ({
-  namespace: 'default',
-  name,
-  uid: name,
-  resourceVersion: '1',
-  creationTimestamp: '2026-01-01T00:00:00Z',
-  ...more,
-});
-const service = (name: string, ip: string, more: object = {}, protocol = 'TCP') => ({
-  metadata: meta(name),
-  spec: { type: 'ClusterIP', clusterIP: ip, clusterIPs: [ip], ports: [{ port: 80, protocol }], ...more },
-  status: {},
-});
-const slice = (name: string, ips: readonly string[], protocol = 'TCP', nodeName = 'n1') => ({
-  metadata: meta(`${name}-1`, { labels: { 'kubernetes.io/service-name': name } }),
-  addressType: 'IPv4',
-  ports: [{ name: '', port: 8080, protocol }],
-  endpoints: ips.map((ip) => ({ addresses: [ip], nodeName })),
 });
 
 async function start() {

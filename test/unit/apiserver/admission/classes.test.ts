@@ -15,20 +15,11 @@ import {
 import { makePriority } from '../../../../src/apiserver/admission/priority.js';
 import { makeRuntimeClass } from '../../../../src/apiserver/admission/runtimeClass.js';
 import { storageObjectInUseProtection } from '../../../../src/apiserver/admission/storageObjectInUseProtection.js';
-import type { AdmissionPlugin, AdmissionRequest } from '../../../../src/apiserver/admission.js';
+import type { AdmissionPlugin } from '../../../../src/apiserver/admission.js';
+import { admissionRequest } from '../../../support/admissionRequest.js';
 
 async function through<T>(plugin: AdmissionPlugin, type: ResourceType, object: T, changes = {}): Promise<T> {
-  const request = {
-    operation: 'create',
-    type,
-    subresource: '',
-    namespace: 'ns',
-    name: 'x',
-    dryRun: false,
-    object,
-    user: { name: 'jane', groups: [] },
-    ...changes,
-  } as unknown as AdmissionRequest;
+  const request = admissionRequest({ type, object, ...changes });
   await plugin.mutate?.(request);
   await plugin.validate?.(request);
   return object;

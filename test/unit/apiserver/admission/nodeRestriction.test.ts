@@ -15,6 +15,7 @@ import {
 } from '../../../../src/api/resources.js';
 import { makeNodeRestriction } from '../../../../src/apiserver/admission/nodeRestriction.js';
 import type { AdmissionRequest } from '../../../../src/apiserver/admission.js';
+import { admissionRequest } from '../../../support/admissionRequest.js';
 import { craftRequest, named, OID, text } from '../../../support/certificateRequests.js';
 
 type DraftObject = Draft<KubeObject>;
@@ -57,16 +58,8 @@ const plugin = makeNodeRestriction({
   authorizer: { authorize: () => ({ verdict: 'no opinion', reason: '' }) },
 });
 const kubelet = { name: 'system:node:n1', groups: ['system:nodes'] };
-const request = (type: ResourceType, changes: Partial<AdmissionRequest> = {}): AdmissionRequest => ({
-  operation: 'create',
-  type,
-  subresource: '',
-  namespace: type.namespaced ? 'live' : '',
-  name: 'x',
-  user: { name: 'jane', groups: [] },
-  dryRun: false,
-  ...changes,
-});
+const request = (type: ResourceType, changes: Partial<AdmissionRequest> = {}) =>
+  admissionRequest({ type, namespace: type.namespaced ? 'live' : '', ...changes });
 
 describe('NodeRestriction, for the kubelet of n1', () => {
   const node = (name: string, labels = {}, taints: object[] = []) =>

@@ -8,6 +8,7 @@ import type { AdmissionLookups } from '../../../../src/apiserver/admission/looku
 import { makeAdmission } from '../../../../src/apiserver/admission/plugins.js';
 import { makeServiceAccount } from '../../../../src/apiserver/admission/serviceAccount.js';
 import type { AdmissionRequest } from '../../../../src/apiserver/admission.js';
+import { admissionRequest } from '../../../support/admissionRequest.js';
 import { FakeApi } from '../../../support/fakeApi.js';
 
 type DraftObject = Draft<KubeObject>;
@@ -49,18 +50,9 @@ const plugins = makeAdmission({
   kinds: [],
   authorizer: { authorize: () => ({ verdict: 'no opinion', reason: '' }) },
 });
-const jane = { name: 'jane', groups: [] };
 
-const request = (type: ResourceType, changes: Partial<AdmissionRequest> = {}): AdmissionRequest => ({
-  operation: 'create',
-  type,
-  subresource: '',
-  namespace: type.namespaced ? 'live' : '',
-  name: 'x',
-  user: jane,
-  dryRun: false,
-  ...changes,
-});
+const request = (type: ResourceType, changes: Partial<AdmissionRequest> = {}) =>
+  admissionRequest({ type, namespace: type.namespaced ? 'live' : '', ...changes });
 async function admit(asked: AdmissionRequest) {
   for (const plugin of plugins) await plugin.mutate?.(asked);
   for (const plugin of plugins) await plugin.validate?.(asked);

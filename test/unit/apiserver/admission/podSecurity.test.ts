@@ -10,6 +10,7 @@ import {
 } from '../../../../src/apiserver/admission/podSecurity/levels.js';
 import { makePodSecurity } from '../../../../src/apiserver/admission/podSecurity/podSecurity.js';
 import type { AdmissionRequest } from '../../../../src/apiserver/admission.js';
+import { admissionRequest } from '../../../support/admissionRequest.js';
 
 const hardened = {
   allowPrivilegeEscalation: false,
@@ -201,18 +202,14 @@ describe('the plugin', () => {
   const ask = (type: AdmissionRequest['type'], changes: Partial<AdmissionRequest>) => {
     warnings.length = 0;
     annotations.clear();
-    return plugin.validate?.({
-      operation: 'create',
-      type,
-      subresource: '',
-      namespace: 'ns',
-      name: 'x',
-      dryRun: false,
-      user: { name: 'jane', groups: [] },
-      warn: (text) => void warnings.push(text),
-      annotate: (key, value) => void annotations.set(key, value),
-      ...changes,
-    });
+    return plugin.validate?.(
+      admissionRequest({
+        type,
+        warn: (text: string) => void warnings.push(text),
+        annotate: (key: string, value: string) => void annotations.set(key, value),
+        ...changes,
+      }),
+    );
   };
   const bad = { spec: { hostNetwork: true, containers: [{ name: 'c' }] } } as never;
   test('refuses a pod that breaks what is enforced', async () => {

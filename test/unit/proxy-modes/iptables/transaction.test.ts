@@ -1,10 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { iptablesMode } from '../../../../proxy-modes/iptables/mode.js';
 import { planService } from '../../../../proxy-modes/iptables/plan/service.js';
-import type { ProxyState } from '../../../../proxy-modes/mode.js';
 import { FakeIptables } from '../../../../src/kernel/iptables/fake.js';
 import { iptablesContents } from '../../../support/proxy/contents.js';
-import { endpoint, random, randomState, servicePort, stateOf } from '../../../support/proxy/port.js';
+import { eachRandomState, endpoint, random, servicePort, stateOf } from '../../../support/proxy/port.js';
 import { TRAFFIC } from '../../../support/proxy/semantics.js';
 
 const modeOn = (ip: FakeIptables) => iptablesMode({ ports: { ip }, traffic: { ip: TRAFFIC } });
@@ -16,12 +15,8 @@ describe('transactions of the iptables mode', () => {
       const next = random(seed);
       const stepwise = new FakeIptables();
       const mode = modeOn(stepwise);
-      let state: ProxyState = new Map();
-      for (let round = 0; round < 12; round++) {
-        const before = state;
-        state = randomState(next, state);
-        const keys = [...before.keys(), ...state.keys()];
-        await mode.sync(state, new Set(keys.filter((key) => before.get(key) !== state.get(key))));
+      await eachRandomState(next, async (state, changed) => {
+        await mode.sync(state, changed);
         const fresh = new FakeIptables();
         await modeOn(fresh).sync(state);
         const saved = await stepwise.save();
@@ -29,7 +24,7 @@ describe('transactions of the iptables mode', () => {
         expect(saved.get('nat')?.chains.get('KUBE-SERVICES')?.rules.at(-1)).toContain(
           'must be the last rule',
         );
-      }
+      });
       await mode.cleanUp();
       expect([...(await stepwise.save()).values()].flatMap(({ chains }) => [...chains.keys()])).not.toContain(
         expect.stringContaining('KUBE'),

@@ -10,7 +10,14 @@ import { FakeIptables } from '../../../../src/kernel/iptables/fake.js';
 import { FakeIpvs } from '../../../../src/kernel/ipvs/fake.js';
 import { FakeRoute } from '../../../../src/kernel/route/fake.js';
 import { ipvsContents } from '../../../support/proxy/contents.js';
-import { endpoint, random, randomState, servicePort, stateOf } from '../../../support/proxy/port.js';
+import {
+  eachRandomState,
+  endpoint,
+  random,
+  randomState,
+  servicePort,
+  stateOf,
+} from '../../../support/proxy/port.js';
 import { TRAFFIC } from '../../../support/proxy/semantics.js';
 
 async function kernel() {
@@ -70,17 +77,13 @@ describe('the IPVS mode', () => {
       const next = random(seed);
       const stepwise = await kernel();
       const mode = modeOn(stepwise);
-      let state: ProxyState = new Map();
-      for (let round = 0; round < 12; round++) {
-        const before = state;
-        state = randomState(next, state);
-        const keys = [...before.keys(), ...state.keys()];
-        await mode.sync(state, new Set(keys.filter((key) => before.get(key) !== state.get(key))));
+      await eachRandomState(next, async (state, changed) => {
+        await mode.sync(state, changed);
         const fresh = await kernel();
         await modeOn(fresh).sync(state);
         expect(await ipvsContents(stepwise)).toEqual(await ipvsContents(fresh));
         expect(await mode.check?.()).toBe(true);
-      }
+      });
       // Another process finds it and leaves only what it wants itself.
       const last = randomState(next, new Map());
       await modeOn(stepwise).sync(last);

@@ -5,7 +5,7 @@ import { advance, type Programmed, transaction } from '../../../../proxy-modes/n
 import { KernelError } from '../../../../src/kernel/error.js';
 import { FakeNft } from '../../../../src/kernel/nftables/fake.js';
 import { nftContents } from '../../../support/proxy/contents.js';
-import { servicePort as port, random, randomState, stateOf } from '../../../support/proxy/port.js';
+import { eachRandomState, servicePort as port, random, stateOf } from '../../../support/proxy/port.js';
 
 const TABLE = 'trellis-proxy';
 const place = { family: 'ip', table: TABLE } as const;
@@ -64,12 +64,7 @@ describe('transactions of the nftables mode', () => {
       const next = random(seed);
       const stepwise = new FakeNft();
       let applied: ReturnType<typeof emptyRecord> | undefined;
-      let state: ProxyState = new Map();
-      for (let round = 0; round < 12; round++) {
-        const before = state;
-        state = randomState(next, state);
-        const keys = new Set([...before.keys(), ...state.keys()]);
-        const changed = new Set([...keys].filter((key) => before.get(key) !== state.get(key)));
+      await eachRandomState(next, async (state, changed) => {
         const step = transaction(place, { state, changed }, applied, options);
         await stepwise.commit(step.requests);
         applied ??= emptyRecord();
@@ -77,7 +72,7 @@ describe('transactions of the nftables mode', () => {
         const fresh = new FakeNft();
         await fresh.commit(transaction(place, { state }, undefined, options).requests);
         expect(await contents(stepwise)).toEqual(await contents(fresh));
-      }
+      });
     },
   );
 

@@ -3,21 +3,13 @@ import { describe, expect, test } from 'vitest';
 import type { V1LimitRangeItem } from '../../../../../src/api/gen/types.js';
 import { PERSISTENT_VOLUME_CLAIMS, PODS } from '../../../../../src/api/resources.js';
 import { makeLimitRanger } from '../../../../../src/apiserver/admission/limits/limitRanger.js';
+import { admissionRequest } from '../../../../support/admissionRequest.js';
 
 const run = (limits: readonly object[], object: object, type = PODS as never) => {
   const plugin = makeLimitRanger({
     limitRanges: () => [{ metadata: { name: 'l' }, spec: { limits: limits as V1LimitRangeItem[] } }] as never,
   });
-  const request = {
-    operation: 'create',
-    type,
-    subresource: '',
-    namespace: 'ns',
-    name: 'x',
-    dryRun: false,
-    object,
-    user: { name: 'jane', groups: [] },
-  } as never;
+  const request = admissionRequest({ type, object });
   plugin.mutate?.(request);
   plugin.validate?.(request);
   return object;
