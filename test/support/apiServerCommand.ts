@@ -86,6 +86,21 @@ export async function startApiServerCommand({
   };
 }
 
+export type Asked = [method: 'GET' | 'POST' | 'PUT' | 'DELETE', path: string, body?: object];
+
+/** Asks as the administrator, and reads the whole answer. */
+export async function ask(
+  { transport }: Pick<ApiServerCommand, 'transport'>,
+  ...[method, path, body]: Asked
+) {
+  const headers = { 'content-type': 'application/json' };
+  const sent = body === undefined ? {} : { body: JSON.stringify(body) };
+  const response = await transport.request({ method, path, headers, ...sent });
+  let text = '';
+  for await (const chunk of response.body) text += Buffer.from(chunk).toString();
+  return { code: response.status, text, headers: response.headers };
+}
+
 function spawnLimited(
   argv: readonly string[],
   openFiles: number | undefined,

@@ -1,6 +1,7 @@
 // The stock JavaScript client's informer against the apiserver: its cache follows ten thousand changes.
-import { CoreV1Api, KubeConfig, makeInformer, type V1ConfigMap } from '@kubernetes/client-node';
+import { CoreV1Api, type KubeConfig, makeInformer, type V1ConfigMap } from '@kubernetes/client-node';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { kubeConfigOf } from '../../support/kubeConfig.js';
 import { startTestApiServer, type TestApiServer } from '../../support/testApiServer.js';
 
 const CHANGES = 10_000;
@@ -13,14 +14,7 @@ describe('@kubernetes/client-node', () => {
   let config: KubeConfig;
   beforeAll(async () => {
     api = await startTestApiServer();
-    const base64 = (text: string) => Buffer.from(text).toString('base64');
-    config = new KubeConfig();
-    config.loadFromOptions({
-      clusters: [{ name: 't', server: api.url, caData: base64(api.pki.ca) }],
-      users: [{ name: 'u', certData: base64(api.admin.cert), keyData: base64(api.admin.key) }],
-      contexts: [{ name: 'c', cluster: 't', user: 'u' }],
-      currentContext: 'c',
-    });
+    config = kubeConfigOf(api);
   });
   afterAll(() => api?.close());
 

@@ -1,7 +1,7 @@
 // The stock JavaScript client on custom resources: by object, by group and plural, and by an informer.
 import {
   CustomObjectsApi,
-  KubeConfig,
+  type KubeConfig,
   KubernetesObjectApi,
   makeInformer,
   PatchStrategy,
@@ -16,6 +16,7 @@ import {
   startCustomServer,
   WIDGETS,
 } from '../../support/customResources.js';
+import { kubeConfigOf } from '../../support/kubeConfig.js';
 import { until } from '../../support/until.js';
 
 interface Widget {
@@ -39,15 +40,7 @@ describe('@kubernetes/client-node and custom resources', () => {
   let custom: CustomObjectsApi;
   beforeAll(async () => {
     server = await startCustomServer();
-    const { api } = server;
-    const base64 = (text: string) => Buffer.from(text).toString('base64');
-    config = new KubeConfig();
-    config.loadFromOptions({
-      clusters: [{ name: 't', server: api.url, caData: base64(api.pki.ca) }],
-      users: [{ name: 'u', certData: base64(api.admin.cert), keyData: base64(api.admin.key) }],
-      contexts: [{ name: 'c', cluster: 't', user: 'u' }],
-      currentContext: 'c',
-    });
+    config = kubeConfigOf(server.api);
     custom = config.makeApiClient(CustomObjectsApi);
     const schema = specOf({
       size: { type: 'integer', minimum: 0 },

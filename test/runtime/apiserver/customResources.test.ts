@@ -1,7 +1,7 @@
 // Definitions of the shapes that known projects use, through the life of each, by the stock kubectl.
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type CustomServer, definition, OPEN, startCustomServer } from '../../support/customResources.js';
-import { type Kubectl, openKubectl } from '../../support/kubectl.js';
+import { expect, test } from 'vitest';
+import { customServerWithKubectl } from '../../support/customKubectl.js';
+import { definition, OPEN } from '../../support/customResources.js';
 import { describeWith } from '../../support/requires.js';
 import { until } from '../../support/until.js';
 
@@ -234,18 +234,10 @@ const shapes: Readonly<Record<string, Shape>> = {
 };
 
 describeWith({ tools: ['kubectl'] }, 'kubectl and custom resources', () => {
-  let server: CustomServer;
-  let kubectl: Kubectl;
-  beforeAll(async () => {
-    server = await startCustomServer();
-    kubectl = await openKubectl(server.api.url, server.api.pki.ca, server.api.admin);
-  });
-  afterAll(async () => {
-    await kubectl?.close();
-    await server?.close();
-  });
+  const opened = customServerWithKubectl();
 
   test.each(Object.keys(shapes))('%s lives from definition to deletion', async (name) => {
+    const { kubectl } = opened();
     const shape = shapes[name] as Shape;
     const { spec, metadata } = shape.definition;
     const text = (body: object) =>

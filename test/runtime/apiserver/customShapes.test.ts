@@ -1,16 +1,11 @@
 // Definitions of the shapes of Cilium, multus and Crossplane, through the life of each, by the stock kubectl.
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import {
-  type CustomServer,
-  DEFINITIONS,
-  definition,
-  startCustomServer,
-} from '../../support/customResources.js';
+import { expect, test } from 'vitest';
+import { customServerWithKubectl } from '../../support/customKubectl.js';
+import { DEFINITIONS, definition } from '../../support/customResources.js';
 import { networkPolicy } from '../../support/customShapes/cilium.js';
 import { compositeDefinition, composition } from '../../support/customShapes/crossplane.js';
 import { networkAttachment } from '../../support/customShapes/multus.js';
 import type { CustomShape } from '../../support/customShapes/shape.js';
-import { type Kubectl, openKubectl } from '../../support/kubectl.js';
 import { describeWith } from '../../support/requires.js';
 import { until } from '../../support/until.js';
 
@@ -33,18 +28,10 @@ function upgraded({ schema, version, ...shape }: CustomShape) {
 }
 
 describeWith({ tools: ['kubectl'] }, 'kubectl and the definitions of', () => {
-  let server: CustomServer;
-  let kubectl: Kubectl;
-  beforeAll(async () => {
-    server = await startCustomServer();
-    kubectl = await openKubectl(server.api.url, server.api.pki.ca, server.api.admin);
-  });
-  afterAll(async () => {
-    await kubectl?.close();
-    await server?.close();
-  });
+  const opened = customServerWithKubectl();
 
   test.each(shapes.map((shape) => [shape.kind, shape] as const))('%s', async (_, shape) => {
+    const { server, kubectl } = opened();
     const { group, plural, kind, scope } = shape;
     const resource = `${plural}.${group}`;
     const folder = `/apis/${group}/v1${scope === 'Cluster' ? '' : '/namespaces/default'}/${plural}`;

@@ -3,7 +3,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { linesOf } from '../../../src/client/answer.js';
-import { type ApiServerCommand, startApiServerCommand } from '../../support/apiServerCommand.js';
+import {
+  type ApiServerCommand,
+  type Asked,
+  ask as askServer,
+  startApiServerCommand,
+} from '../../support/apiServerCommand.js';
 import { startEtcd, type TestEtcd } from '../../support/etcd.js';
 import { describeWith } from '../../support/requires.js';
 
@@ -22,14 +27,7 @@ describeWith({ tools: ['etcd'] }, 'an apiserver whose etcd is killed', () => {
     await etcd?.stop();
   });
 
-  async function ask(method: 'GET' | 'POST' | 'PUT' | 'DELETE', path: string, body?: object) {
-    const headers = { 'content-type': 'application/json' };
-    const sent = body === undefined ? {} : { body: JSON.stringify(body) };
-    const response = await api.transport.request({ method, path, headers, ...sent });
-    let text = '';
-    for await (const chunk of response.body) text += Buffer.from(chunk).toString();
-    return { code: response.status, text, headers: response.headers };
-  }
+  const ask = (...asked: Asked) => askServer(api, ...asked);
 
   const made: string[] = [];
   async function create(): Promise<boolean> {

@@ -6,16 +6,11 @@ import net from 'node:net';
 import os from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import { silentLog } from '../../../src/api/log.js';
 import { NAMESPACES, NODES, PODS } from '../../../src/api/resources.js';
 import { openClient } from '../../../src/client/typedClient.js';
-import type { RuntimeService } from '../../../src/cri/runtime.js';
-import { type KubeletServer, openKubeletServer } from '../../../src/kubelet/server/server.js';
-import { CriNode, containerOf } from '../../support/criNode.js';
 import { BUSYBOX } from '../../support/imageArchive.js';
 import { type Kubectl, openKubectl } from '../../support/kubectl.js';
-import { type Door, openPassage } from '../../support/kubelet/kubectlDoor.js';
-import { podWith } from '../../support/kubelet/podparts.js';
+import { StreamingNode } from '../../support/kubelet/streamingNode.js';
 import { describeWith } from '../../support/requires.js';
 import { startTestApiServer, type TestApiServer } from '../../support/testApiServer.js';
 import { makeTestPki } from '../../support/testPki.js';
@@ -28,52 +23,27 @@ const needs = {
   features: ['veth', 'bridge'],
 };
 const SCRIPT = 'echo started; while [ ! -e /end ]; do sleep 0.2; done; echo ended';
-const CONTAINERS = {
-  main: SCRIPT,
-  echo: 'nc -ll -p 8080 -e cat',
-  ticker: 'while :; do echo tick; sleep 0.2; done',
-};
+const SCRIPTS = [
+  { name: 'main', script: SCRIPT },
+  { name: 'echo', script: 'nc -ll -p 8080 -e cat' },
+  { name: 'ticker', script: 'while :; do echo tick; sleep 0.2; done' },
+];
 const PYTHON = '/usr/bin/python3';
 
 describeWith(needs, 'through the apiserver and the kubelet', () => {
-  let node: CriNode;
-  let server: KubeletServer;
+  let node: StreamingNode;
   let api: TestApiServer;
   let home: string;
   const kubectls = new Map<string, Kubectl>();
-  const passages = new Map<string, Door>();
 
   beforeAll(async () => {
-    node = await CriNode.start();
-    const { runtime } = node.cri;
-    const config = node.pod('web');
-    const sandbox = await runtime.runPodSandbox(config);
-    for (const [name, script] of Object.entries(CONTAINERS)) {
-      const container = containerOf(name, ['/bin/sh', '-c', script]);
-      const labels = { ...container.labels, 'io.kubernetes.pod.uid': config.metadata.uid };
-      await runtime.startContainer(await runtime.createContainer(sandbox, { ...container, labels }, config));
-    }
     const pki = await makeTestPki();
-    const containers = Object.keys(CONTAINERS).map((name) => ({ name, image: 'busybox' }));
-    const pod = podWith(
-      { containers },
-      { name: 'web', namespace: 'default', uid: config.metadata.uid, status: { phase: 'Running' } },
-    );
-    server = await openKubeletServer({
-      address: '127.0.0.1',
-      port: 0,
-      tls: { ...(await pki.server()), clientCa: pki.ca },
-      access: { authenticate: async ({ certificate }) => certificate, authorize: async () => true },
-      runtime: reachable(runtime),
-      checkpointsDir: path.join(node.node.directory, 'checkpoints'),
-      pods: { list: () => [pod], get: (_, name) => (name === 'web' ? pod : undefined) },
-      log: silentLog,
-    });
+    node = await StreamingNode.start(pki, SCRIPTS);
     api = await startTestApiServer({
       pki,
       kubelet: { ...(await pki.client('kube-apiserver')), ca: pki.ca, allowLoopback: true },
     });
-    await tellApi({ containers });
+    await tellApi();
     home = await mkdtemp(path.join(os.tmpdir(), 'trellis-streams-'));
     for (const [protocol, flag] of [
       ['SPDY', 'false'],
@@ -88,40 +58,23 @@ describeWith(needs, 'through the apiserver and the kubelet', () => {
   afterAll(async () => {
     for (const kubectl of kubectls.values()) await kubectl.close();
     await api?.close();
-    await server?.close();
-    for (const passage of passages.values()) await passage.close();
-    await node?.stop();
+    await node?.close();
     if (home !== undefined) await rm(home, { recursive: true, force: true });
   });
 
   /** What the kubelet and the scheduler would have written. */
-  async function tellApi(spec: { readonly containers: { name: string; image: string }[] }): Promise<void> {
+  async function tellApi(): Promise<void> {
     const client = openClient(api.transport);
     await client.of(NAMESPACES).create({ metadata: { name: 'default' } });
     await client.of(NODES).create({ metadata: { name: 'n1' } });
     const addresses = [{ type: 'InternalIP', address: '127.0.0.1' }];
-    const status = { addresses, daemonEndpoints: { kubeletEndpoint: { Port: server.port } } };
+    const status = { addresses, daemonEndpoints: { kubeletEndpoint: { Port: node.port } } };
     await client.of(NODES).patch({ name: 'n1' }, 'merge', { status }, { subresource: 'status' });
     const name = { name: 'web', namespace: 'default' };
-    await client.of(PODS).create({ metadata: name, spec: { ...spec, nodeName: 'n1' } });
+    const containers = SCRIPTS.map((one) => ({ name: one.name, image: 'busybox' }));
+    await client.of(PODS).create({ metadata: name, spec: { containers, nodeName: 'n1' } });
     const running = { status: { phase: 'Running' } };
     await client.of(PODS).patch(name, 'merge', running, { subresource: 'status' });
-  }
-
-  /** The streaming server listens on the node's loopback, which is not ours. */
-  function reachable(runtime: RuntimeService): RuntimeService {
-    const moved = async (asked: Promise<string>) => {
-      const url = new URL(await asked);
-      const passage = passages.get(url.port) ?? (await openPassage(node.host.path, Number(url.port)));
-      passages.set(url.port, passage);
-      url.host = `127.0.0.1:${passage.port}`;
-      return url.href;
-    };
-    return Object.assign(Object.create(runtime) as RuntimeService, {
-      exec: (request: Parameters<RuntimeService['exec']>[0]) => moved(runtime.exec(request)),
-      attach: (request: Parameters<RuntimeService['attach']>[0]) => moved(runtime.attach(request)),
-      portForward: (id: string, ports: readonly number[]) => moved(runtime.portForward(id, ports)),
-    });
   }
 
   const kubectlOf = (protocol: string) => kubectls.get(protocol) as Kubectl;

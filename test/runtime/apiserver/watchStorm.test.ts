@@ -3,7 +3,12 @@
 // TRELLIS_WATCH_CHANGES=N runs it longer.
 import https from 'node:https';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type ApiServerCommand, startApiServerCommand } from '../../support/apiServerCommand.js';
+import {
+  type ApiServerCommand,
+  type Asked,
+  ask as askServer,
+  startApiServerCommand,
+} from '../../support/apiServerCommand.js';
 
 const WATCHERS = 1000;
 const CHANGES = Number(process.env['TRELLIS_WATCH_CHANGES'] ?? 320);
@@ -130,13 +135,9 @@ describe('a thousand watchers', () => {
     await api?.close();
   });
 
-  async function ask(method: 'GET' | 'POST' | 'PUT' | 'DELETE', path: string, body?: object) {
-    const headers = { 'content-type': 'application/json' };
-    const sent = body === undefined ? {} : { body: JSON.stringify(body) };
-    const response = await api.transport.request({ method, path, headers, ...sent });
-    let text = '';
-    for await (const chunk of response.body) text += Buffer.from(chunk).toString();
-    expect(response.status, text).toBeLessThan(300);
+  async function ask(...asked: Asked) {
+    const { code, text } = await askServer(api, ...asked);
+    expect(code, text).toBeLessThan(300);
     return JSON.parse(text);
   }
 

@@ -24,6 +24,15 @@ afterEach(async () => {
   for (const step of undo.splice(0).reverse()) await step();
 });
 
+const pkiOf = ({ pkiDir }: ReturnType<typeof layoutOf>) =>
+  ensurePki({
+    dir: pkiDir,
+    nodeName: 'node1',
+    apiserverHosts: ['127.0.0.1'],
+    nodeHosts: ['127.0.0.1'],
+    now: Date.now(),
+  });
+
 describeWith({ tools: ['etcd'] }, 'a control plane with etcd', () => {
   test('keeps everything in etcd, and finds it there again', { timeout: 120_000 }, async () => {
     const dir = await mkdtemp(path.join(tmpdir(), 'trellis-etcd-'));
@@ -45,13 +54,7 @@ describeWith({ tools: ['etcd'] }, 'a control plane with etcd', () => {
     // What a later start without flags goes on with.
     const settings = await settle(layout, {}, defaultSettings('node1'));
     expect(await readSettings(layout)).toMatchObject(place);
-    const pki = await ensurePki({
-      dir: layout.pkiDir,
-      nodeName: 'node1',
-      apiserverHosts: ['127.0.0.1'],
-      nodeHosts: ['127.0.0.1'],
-      now: Date.now(),
-    });
+    const pki = await pkiOf(layout);
 
     const run = async (
       work: (names: () => Promise<string[]>, create: (name: string) => Promise<unknown>) => Promise<void>,
@@ -99,13 +102,7 @@ test('a control plane with its own store takes its leases at once, also after a 
   const layout = layoutOf(dir);
   await makePrivateDir(layout.storeDir);
   const settings = await settle(layout, { securePort: await freePort() }, defaultSettings('node1'));
-  const pki = await ensurePki({
-    dir: layout.pkiDir,
-    nodeName: 'node1',
-    apiserverHosts: ['127.0.0.1'],
-    nodeHosts: ['127.0.0.1'],
-    now: Date.now(),
-  });
+  const pki = await pkiOf(layout);
   await saveSettings(layout, settings);
   const { cert, key } = pki.admin;
   const server = `https://127.0.0.1:${settings.securePort}`;

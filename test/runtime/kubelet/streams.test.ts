@@ -3,17 +3,12 @@
 
 import { execFile, spawn } from 'node:child_process';
 import net from 'node:net';
-import path from 'node:path';
 import { Readable, Writable } from 'node:stream';
 import { Exec, KubeConfig, type V1Status } from '@kubernetes/client-node';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { silentLog } from '../../../src/api/log.js';
-import type { RuntimeService } from '../../../src/cri/runtime.js';
-import { type KubeletServer, openKubeletServer } from '../../../src/kubelet/server/server.js';
-import { CriNode, containerOf } from '../../support/criNode.js';
 import { BUSYBOX } from '../../support/imageArchive.js';
-import { type Door, openKubectlDoor, openPassage } from '../../support/kubelet/kubectlDoor.js';
-import { podWith } from '../../support/kubelet/podparts.js';
+import { type Door, openKubectlDoor } from '../../support/kubelet/kubectlDoor.js';
+import { StreamingNode } from '../../support/kubelet/streamingNode.js';
 import { describeWith } from '../../support/requires.js';
 import { makeTestPki } from '../../support/testPki.js';
 
@@ -28,65 +23,23 @@ const ECHO = 'nc -ll -p 8080 -e cat';
 const TALK = 'while read line; do echo "heard $line"; done; exec sleep 10000';
 
 describeWith(needs, 'kubectl through the kubelet', () => {
-  let node: CriNode;
-  let server: KubeletServer;
+  let node: StreamingNode;
   let door: Door;
-  const passages = new Map<string, Door>();
 
   beforeAll(async () => {
-    node = await CriNode.start();
-    const { runtime } = node.cri;
-    const config = node.pod('web');
-    const sandbox = await runtime.runPodSandbox(config);
-    for (const [name, script] of [
-      ['main', SCRIPT],
-      ['echo', ECHO],
-      ['talk', TALK],
-    ] as const) {
-      const container = { ...containerOf(name, ['/bin/sh', '-c', script]), stdin: name === 'talk' };
-      const labels = { ...container.labels, 'io.kubernetes.pod.uid': config.metadata.uid };
-      await runtime.startContainer(await runtime.createContainer(sandbox, { ...container, labels }, config));
-    }
     const pki = await makeTestPki();
-    const pod = podWith(
-      { containers: [{ name: 'main' }, { name: 'echo' }, { name: 'talk', stdin: true }] },
-      { name: 'web', namespace: 'default', uid: config.metadata.uid, status: { phase: 'Running' } },
-    );
-    server = await openKubeletServer({
-      address: '127.0.0.1',
-      port: 0,
-      tls: { ...(await pki.server()), clientCa: pki.ca },
-      access: { authenticate: async ({ certificate }) => certificate, authorize: async () => true },
-      runtime: reachable(runtime),
-      checkpointsDir: path.join(node.node.directory, 'checkpoints'),
-      pods: { list: () => [pod], get: (_, name) => (name === 'web' ? pod : undefined) },
-      log: silentLog,
-    });
+    node = await StreamingNode.start(pki, [
+      { name: 'main', script: SCRIPT },
+      { name: 'echo', script: ECHO },
+      { name: 'talk', script: TALK, stdin: true },
+    ]);
     const client = { ...(await pki.client('apiserver')), ca: pki.ca };
-    door = await openKubectlDoor({ own: await pki.server(), pod, kubeletPort: server.port, client });
+    door = await openKubectlDoor({ own: await pki.server(), pod: node.pod, kubeletPort: node.port, client });
   });
   afterAll(async () => {
     await door?.close();
-    await server?.close();
-    for (const passage of passages.values()) await passage.close();
-    await node?.stop();
+    await node?.close();
   });
-
-  /** The streaming server listens on the node's loopback, which is not ours. */
-  function reachable(runtime: RuntimeService): RuntimeService {
-    const moved = async (asked: Promise<string>) => {
-      const url = new URL(await asked);
-      const passage = passages.get(url.port) ?? (await openPassage(node.host.path, Number(url.port)));
-      passages.set(url.port, passage);
-      url.host = `127.0.0.1:${passage.port}`;
-      return url.href;
-    };
-    return Object.assign(Object.create(runtime) as RuntimeService, {
-      exec: (request: Parameters<RuntimeService['exec']>[0]) => moved(runtime.exec(request)),
-      attach: (request: Parameters<RuntimeService['attach']>[0]) => moved(runtime.attach(request)),
-      portForward: (id: string, ports: readonly number[]) => moved(runtime.portForward(id, ports)),
-    });
-  }
 
   const flags = () => [
     '--kubeconfig=/dev/null',

@@ -1,10 +1,7 @@
 // The scheduler through the real apiserver, stopped and started while it works: no pod twice, none forgotten, no node over-full.
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { silentLog } from '../../../src/api/log.js';
 import { NODES, PODS, SERVICE_ACCOUNTS } from '../../../src/api/resources.js';
-import { makeEventRecorder } from '../../../src/client/eventRecorder.js';
-import { openInformers } from '../../../src/client/sharedInformers.js';
-import { Scheduler } from '../../../src/scheduler/scheduler.js';
+import { startScheduler } from '../../support/runningComponents.js';
 import { type SecuredApiServer, startSecuredApiServer } from '../../support/securedApiServer.js';
 import { until } from '../../support/until.js';
 
@@ -26,27 +23,10 @@ beforeAll(async () => {
 afterAll(() => api.close());
 
 /** A scheduler with a client and copies of its own, as a new process would have. */
-function start(): () => Promise<void> {
-  const client = api.as({ name: 'system:kube-scheduler', groups: ['system:authenticated'] });
-  const informers = openInformers(client);
-  const recorder = makeEventRecorder(client, { component: 'default-scheduler' });
-  const stop = new AbortController();
-  const running = new Scheduler({
-    client,
-    informers,
-    log: silentLog,
-    recorder,
-    signal: stop.signal,
+const start = () =>
+  startScheduler(api.as({ name: 'system:kube-scheduler', groups: ['system:authenticated'] }), {
     writesInFlight: 4,
-  }).run();
-  return async () => {
-    stop.abort();
-    await running;
-    await recorder.flush();
-    informers.stop();
-    client.close();
-  };
-}
+  });
 
 const bound = async () => {
   const { items } = await api.client.of(PODS).list({ namespace: 'default' });

@@ -1,12 +1,10 @@
 // A scheduler at work on a real apiserver, and what tests ask of the two.
 import type { V1Node, V1Pod, V1PodSpec } from '../../../src/api/gen/types.js';
-import { silentLog } from '../../../src/api/log.js';
 import type { Stored } from '../../../src/api/object.js';
 import { EVENTS, NODES, PODS, SERVICE_ACCOUNTS } from '../../../src/api/resources.js';
 import type { Client } from '../../../src/client/client.js';
-import { makeEventRecorder } from '../../../src/client/eventRecorder.js';
-import { openInformers } from '../../../src/client/sharedInformers.js';
-import { Scheduler, type SchedulerOptions } from '../../../src/scheduler/scheduler.js';
+import type { SchedulerOptions } from '../../../src/scheduler/scheduler.js';
+import { startScheduler } from '../../support/runningComponents.js';
 import { type SecuredApiServer, startSecuredApiServer } from '../../support/securedApiServer.js';
 
 export class Playground {
@@ -24,24 +22,7 @@ export class Playground {
     through: (client: Client) => Client = (client) => client,
   ): () => Promise<void> {
     const client = this.api.as({ name: 'system:kube-scheduler', groups: ['system:authenticated'] });
-    const informers = openInformers(client);
-    const recorder = makeEventRecorder(client, { component: 'default-scheduler' });
-    const stop = new AbortController();
-    const running = new Scheduler({
-      client: through(client),
-      informers,
-      log: silentLog,
-      recorder,
-      signal: stop.signal,
-      ...options,
-    }).run();
-    return async () => {
-      stop.abort();
-      await running;
-      await recorder.flush();
-      informers.stop();
-      client.close();
-    };
+    return startScheduler(client, { client: through(client), ...options });
   }
 
   async node(name: string, { labels = {}, allocatable = {}, spec = {} }: NodeShape = {}): Promise<void> {

@@ -1,9 +1,7 @@
 // Volumes that wait for their first pod, through the real apiserver and the real binder: chosen, or made, with the node.
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
-import { silentLog } from '../../../src/api/log.js';
 import { PERSISTENT_VOLUME_CLAIMS, PERSISTENT_VOLUMES, STORAGE_CLASSES } from '../../../src/api/resources.js';
-import { openInformers } from '../../../src/client/sharedInformers.js';
-import { runControllers } from '../../../src/controllers/run.js';
+import { startControllers } from '../../support/runningComponents.js';
 import { Playground, until } from './support.js';
 
 const HOSTNAME = 'kubernetes.io/hostname';
@@ -13,24 +11,12 @@ let stop: () => Promise<void>;
 beforeAll(async () => {
   ground = await Playground.open();
   const client = ground.api.as({ name: 'system:kube-controller-manager', groups: ['system:authenticated'] });
-  const informers = openInformers(client);
-  const ending = new AbortController();
-  const ended = runControllers({
-    client,
-    informers,
-    log: silentLog,
-    signal: ending.signal,
+  endControllers = startControllers(client, {
     rootCa: 'PEM',
     enabled: ['persistentvolume-binder-controller'],
     clientFor: (account) => ground.api.asAccount(account),
     localPath: { directory: '/var/lib/volumes', helperImage: 'busybox' },
   });
-  endControllers = async () => {
-    ending.abort();
-    await ended;
-    informers.stop();
-    client.close();
-  };
   for (const [name, volumeBindingMode] of [
     ['late', 'WaitForFirstConsumer'],
     ['early', 'Immediate'],

@@ -2,17 +2,14 @@
 // Guarantees: controllers can be killed and started at any time; each acts as its own service account; close() ends
 // everything and fails when a controller wanted what its role does not give.
 import { Readable } from 'node:stream';
-import { silentLog } from '../../../../src/api/log.js';
 import type { KubeObject, Stored } from '../../../../src/api/object.js';
 import { NODES, PODS, type ResourceType } from '../../../../src/api/resources.js';
 import { ApiError } from '../../../../src/api/status.js';
 import type { Client } from '../../../../src/client/client.js';
-import { makeEventRecorder } from '../../../../src/client/eventRecorder.js';
 import { openInformers } from '../../../../src/client/sharedInformers.js';
 import type { Transport } from '../../../../src/client/transport.js';
 import { openClient } from '../../../../src/client/typedClient.js';
-import { runControllers } from '../../../../src/controllers/run.js';
-import { Scheduler } from '../../../../src/scheduler/scheduler.js';
+import { startControllers as startProcess, startScheduler } from '../../../support/runningComponents.js';
 import {
   accountUser,
   type SecuredApiServer,
@@ -56,7 +53,8 @@ export async function openWorld(nodes: readonly string[], options: WorldOptions 
   const refused: string[] = [];
   const begin = () => startControllers(api, { ...played, ...options }, refused);
   let controllers = begin();
-  const endScheduler = options.schedules === true ? startScheduler(api, options) : async () => {};
+  const endScheduler =
+    options.schedules === true ? startScheduler(schedulerClient(api, options)) : async () => {};
   for (const name of nodes) {
     await client.of(NODES).create({ metadata: { name }, status: { allocatable: { pods: '110' } } });
     await ready(client, name);
@@ -101,14 +99,7 @@ function startControllers(
   const { through = (transport) => transport } = metrics;
   const manager = { name: 'system:kube-controller-manager', groups: ['system:authenticated'] };
   const own = openClient(through(api.server.inProcess(manager)), SILENCE);
-  const client = withMetrics(own, metrics);
-  const informers = openInformers(client);
-  const ending = new AbortController();
-  const ended = runControllers({
-    client,
-    informers,
-    log: silentLog,
-    signal: ending.signal,
+  return startProcess(withMetrics(own, metrics), {
     rootCa: 'PEM',
     clientFor: (account) => {
       const transport = through(noting403(api.server.inProcess(accountUser(account)), refused));
@@ -119,31 +110,17 @@ function startControllers(
     signing: { cert: api.pki.ca, key: api.pki.caKey, durationMs: 3_600_000 },
     localPath: { directory: '/var/lib/volumes', helperImage: 'busybox:1' },
   });
-  return async () => {
-    ending.abort();
-    await ended;
-    informers.stop();
-    client.close();
-  };
 }
 
 /** Also one that says nothing for so long is found soon: the server's bookmarks come every minute. */
 const SILENCE = { watchSilenceMs: 2_000 };
 
-function startScheduler(api: SecuredApiServer, { through = (transport) => transport }: WorldOptions) {
+function schedulerClient(
+  api: SecuredApiServer,
+  { through = (transport) => transport }: WorldOptions,
+): Client {
   const user = { name: 'system:kube-scheduler', groups: ['system:authenticated'] };
-  const client = openClient(through(api.server.inProcess(user)), SILENCE);
-  const informers = openInformers(client);
-  const recorder = makeEventRecorder(client, { component: 'default-scheduler' });
-  const stop = new AbortController();
-  const running = new Scheduler({ client, informers, log: silentLog, recorder, signal: stop.signal }).run();
-  return async () => {
-    stop.abort();
-    await running;
-    await recorder.flush();
-    informers.stop();
-    client.close();
-  };
+  return openClient(through(api.server.inProcess(user)), SILENCE);
 }
 
 async function collected(body: AsyncIterable<Uint8Array>): Promise<Uint8Array[]> {
