@@ -10,7 +10,7 @@ import { getOwn, isMembers, type Members, setOwn } from './ownKeys.js';
 import { apiVersionOf, type ResourceType } from './resources.js';
 import { DecodeError, Place, type Scalar, scalarFor, TOO_DEEP, typeMismatch } from './scalars.js';
 import { type ApiError, statusError } from './status.js';
-import { keepsEmpty, nullTimes } from './zeros.js';
+import { keepsEmpty, nullTimes } from './zeroValues.js';
 
 export interface Decoded<T> {
   readonly object: Draft<T>;

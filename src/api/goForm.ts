@@ -4,7 +4,7 @@ import { isQuantity, QUANTITY_MAPS } from './formats.js';
 import { schemas } from './gen/schemas.js';
 import { getOwn, isMembers, type Members, setOwn } from './ownKeys.js';
 import { canonicalQuantity } from './quantity.js';
-import { isPointer, keepsEmpty } from './zeros.js';
+import { isPointer, keepsEmpty } from './zeroValues.js';
 
 /** `code` is that of a field in the schemas: a model such as V1PodSpec, `[]V1Container`, `{}s`, `s`. */
 export function goForm(code: string, value: unknown): unknown {

@@ -6,7 +6,7 @@ import { goText } from './goForm.js';
 import { INTERNAL_FIELDS } from './internalFields.js';
 import { lineDiff } from './lineDiff.js';
 import { getOwn, isMembers, type Members, setOwn } from './ownKeys.js';
-import { isPointer } from './zeros.js';
+import { isPointer } from './zeroValues.js';
 
 /** Bytes of JSON: the internal form writes every empty field, and grows to some thirty times as much. */
 const MAX_LENGTH = 32_768;

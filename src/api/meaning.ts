@@ -3,7 +3,7 @@
 // map and as an item of a list every value counts.
 import { schemas } from './gen/schemas.js';
 import { getOwn, isMembers, type Members, sameJson } from './ownKeys.js';
-import { isPointer } from './zeros.js';
+import { isPointer } from './zeroValues.js';
 
 /** `code` is that of a field in the schemas: a model such as V1PodSpec, `[]V1Container`, `{}s`, `s`. */
 export function sameMeaning(code: string, left: unknown, right: unknown): boolean {

@@ -17,7 +17,7 @@ import {
 } from '../api/resources.js';
 import { ApiError } from '../api/status.js';
 import type { Client } from '../client/client.js';
-import { ensureFlowControl } from './flowControl/keeper.js';
+import { ensureFlowControl } from './flowControl/reconcile.js';
 import { kubernetesAddress } from './services/addressRange.js';
 
 interface BootstrapOptions {

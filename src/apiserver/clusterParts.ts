@@ -7,7 +7,7 @@ import type { SharedObjects } from '../client/sharedObjects.js';
 import { openClient } from '../client/typedClient.js';
 import { makeSecurity, type SecurityOptions } from './auth/security.js';
 import { EVENT_TTL_MS, expireEvents } from './eventExpiry.js';
-import { keepFlowControl } from './flowControl/keeper.js';
+import { reconcileFlowControl } from './flowControl/reconcile.js';
 import type { InProcess, ServerParts } from './server.js';
 import { makeServiceHooks } from './services/serviceHooks.js';
 
@@ -48,7 +48,7 @@ export function clusterParts({
       const hooks = new Map([['services', makeServiceHooks({ client, serviceCidrs, ...ports })]]);
       // Last: nothing after it can be refused.
       const stopExpiring = eventTtlMs > 0 ? expireEvents({ client, ttlMs: eventTtlMs, log }) : undefined;
-      const stopFlowControl = keepFlowControl({ client, informers, log });
+      const stopFlowControl = reconcileFlowControl({ client, informers, log });
       return {
         ...security,
         ready: async () => {

@@ -12,7 +12,7 @@ import type { UserInfo } from './identity.js';
 import type { SlowChecks } from './load/slowChecks.js';
 import type { Negotiated } from './output/negotiate.js';
 import type { Feed } from './registry/feed.js';
-import type { KeyTurns } from './registry/keyTurns.js';
+import type { KeyedLock } from './registry/keyedLock.js';
 import type { RequestInfo } from './requestInfo.js';
 import type { makeServed } from './verbs/served.js';
 
@@ -78,7 +78,7 @@ export interface Machinery {
   readonly store: Store;
   readonly feed: Feed;
   /** Of those who read an object and write it again, by its key in the store. */
-  readonly turns: KeyTurns;
+  readonly turns: KeyedLock;
   readonly kinds: readonly KindDefinition[];
   /** For checks that take long. */
   readonly slowChecks: SlowChecks;

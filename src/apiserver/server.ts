@@ -37,7 +37,7 @@ import type {
 import { makeRequestMetrics } from './metrics/requests.js';
 import { randomSuffix } from './randomSuffix.js';
 import { Feed } from './registry/feed.js';
-import { KeyTurns } from './registry/keyTurns.js';
+import { KeyedLock } from './registry/keyedLock.js';
 import { beginTerm, type HeldLease } from './registry/terms.js';
 import { type Audit, makeSupervision } from './supervision.js';
 import { usageResources } from './usage/resources.js';
@@ -241,7 +241,7 @@ function machineryOf(
   return {
     store,
     feed,
-    turns: new KeyTurns(),
+    turns: new KeyedLock(),
     slowChecks: new SlowChecks(),
     kinds,
     definitions,

@@ -22,13 +22,13 @@ interface Credentials {
 }
 
 /** What is to be done: to a resource, or at a path. */
-type Deed = Pick<V1SubjectAccessReviewSpec, 'resourceAttributes' | 'nonResourceAttributes'>;
+type AskedAccess = Pick<V1SubjectAccessReviewSpec, 'resourceAttributes' | 'nonResourceAttributes'>;
 
 export interface DelegatedAccess {
   /** Undefined when the caller is nobody known. */
   authenticate(credentials: Credentials): Promise<Caller | undefined>;
   /** Throws when it cannot be decided. */
-  authorize(caller: Caller, deed: Deed): Promise<boolean>;
+  authorize(caller: Caller, asked: AskedAccess): Promise<boolean>;
 }
 
 const TOKEN_MS = 2 * 60 * 1000;
@@ -61,10 +61,10 @@ export function delegateAccess(options: {
         return undefined;
       }
     },
-    authorize: (caller, deed) =>
+    authorize: (caller, asked) =>
       decisions.get(
-        JSON.stringify([caller, deed]),
-        () => reviewAccess(client, caller, deed),
+        JSON.stringify([caller, asked]),
+        () => reviewAccess(client, caller, asked),
         (allowed) => (allowed ? ALLOWED_MS : DENIED_MS),
       ),
   };
@@ -87,12 +87,12 @@ async function reviewToken(client: Client, token: string): Promise<Caller | unde
 async function reviewAccess(
   client: Client,
   { user, groups, uid, extra }: Caller,
-  deed: Deed,
+  asked: AskedAccess,
 ): Promise<boolean> {
   const review: V1SubjectAccessReview = {
     apiVersion: 'authorization.k8s.io/v1',
     kind: 'SubjectAccessReview',
-    spec: { user, groups, ...(uid && { uid }), ...(extra && { extra }), ...deed },
+    spec: { user, groups, ...(uid && { uid }), ...(extra && { extra }), ...asked },
   };
   const path = '/apis/authorization.k8s.io/v1/subjectaccessreviews';
   const { status } = await client.raw<V1SubjectAccessReview>('POST', path, review);

@@ -8,6 +8,7 @@ import { type EventRecorder, makeEventRecorder, referenceTo } from '../client/ev
 import type { Informers } from '../client/informer.js';
 import { accountOf } from './accounts.js';
 import { accountTokenController } from './accountTokens.js';
+import { askedInformers } from './askedInformers.js';
 import { tokenCleaner } from './bootstrapTokens/cleaner.js';
 import { bootstrapSigner } from './bootstrapTokens/signer.js';
 import { certificateApprover } from './certificates/approving.js';
@@ -37,7 +38,6 @@ import { NODE_LIFECYCLE_DEFAULTS, nodeLifecycleController } from './node/lifecyc
 import { taintEvictionController } from './node/taintEviction.js';
 import { nodeTtlController } from './node/ttl.js';
 import { EVICTION_RATES, type EvictionRates } from './node/zones.js';
-import { ownInformers } from './ownInformers.js';
 import { rootCaPublisher, serviceAccountController } from './perNamespace.js';
 import { podGcController } from './podGc.js';
 import { replicaSetController, replicationControllerController } from './replicaSet/controller.js';
@@ -136,7 +136,7 @@ export async function runControllers(options: ControllersOptions): Promise<void>
           client: own,
           log,
           now,
-          informers: ownInformers(informers),
+          informers: askedInformers(informers),
           signal: ending.signal,
           record: recordBy(recorder),
           workers: options.workers?.[controller.name],

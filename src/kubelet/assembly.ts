@@ -2,14 +2,15 @@
 // Guarantees: parts that need each other are looked up when they are used, so the order of making them is no order of use.
 import type { RuntimeHandlerFeatures } from '../cri/runtime.js';
 import type { KubeletConfig } from './config.js';
+import type { KubeletParts, KubeletStats, OpenedDependencies, RunningKubelet } from './dependencies.js';
 import { EvictionManager } from './eviction/evictionManager.js';
 import { Housekeeping } from './housekeeping.js';
 import { ImageGC } from './imageGC.js';
-import { Janitors } from './janitors.js';
 import { MirrorPods } from './mirrorPods.js';
 import { reachableAddresses } from './node/machine.js';
 import { NodeManager } from './node/nodeManager.js';
 import { allocatableOf, nodeLabels, nodeOf } from './node/nodeStatus.js';
+import { PeriodicTasks } from './periodicTasks.js';
 import { Pleg } from './pleg.js';
 import { PodManager } from './podManager.js';
 import type { PodSyncer } from './podSync.js';
@@ -31,7 +32,6 @@ import { KubeletMetrics } from './stats/kubeletMetrics.js';
 import { cadvisorMetrics, resourceMetrics } from './stats/metrics.js';
 import { summaryOf } from './stats/summary.js';
 import { StatusManager } from './status/statusManager.js';
-import type { KubeletParts, KubeletStats, OpenedSurroundings, RunningKubelet } from './surroundings.js';
 import { SyncLoop } from './syncLoop.js';
 import { imageVolumeProblem } from './volumes/imageVolume.js';
 
@@ -40,7 +40,7 @@ const ticks = () => performance.now();
 export class KubeletAssembly implements RunningKubelet {
   readonly config: KubeletConfig;
   readonly stats: KubeletStats;
-  readonly #around: OpenedSurroundings;
+  readonly #around: OpenedDependencies;
   readonly #pods = new PodManager();
   readonly #allocations = new Allocations();
   readonly #cache: PodCache;
@@ -56,10 +56,10 @@ export class KubeletAssembly implements RunningKubelet {
   readonly #loop: SyncLoop;
   readonly #shutdown: ShutdownManager;
   readonly #eviction: EvictionManager;
-  readonly #janitors: Janitors;
+  readonly #periodicTasks: PeriodicTasks;
   readonly #sources: PodSources;
 
-  constructor(around: OpenedSurroundings) {
+  constructor(around: OpenedDependencies) {
     this.#around = around;
     const { config, runtime: cri, informers, log, now, cgroupStats } = around;
     this.config = config;
@@ -84,7 +84,7 @@ export class KubeletAssembly implements RunningKubelet {
     const imageGC = this.#makeImageGC();
     this.#shutdown = this.#makeShutdown();
     this.#eviction = this.#makeEviction(imageGC);
-    this.#janitors = this.#makeJanitors(imageGC);
+    this.#periodicTasks = this.#makePeriodicTasks(imageGC);
     this.#sources = new PodSources({
       config,
       informers,
@@ -109,7 +109,7 @@ export class KubeletAssembly implements RunningKubelet {
     await this.#around.pullRecords.settle(this.#around.runtime.images);
     await this.#sources.start();
     this.#loop.start();
-    this.#janitors.start();
+    this.#periodicTasks.start();
     this.#shutdown.start();
     this.#node?.changed();
   }
@@ -119,7 +119,7 @@ export class KubeletAssembly implements RunningKubelet {
     this.#sources.stop();
     this.#loop.stop();
     this.#shutdown.stop();
-    await this.#janitors.stop();
+    await this.#periodicTasks.stop();
     this.#state.stop();
     this.#workers.stop();
     this.#parts.stop();
@@ -369,9 +369,9 @@ export class KubeletAssembly implements RunningKubelet {
     });
   }
 
-  #makeJanitors(imageGC: ImageGC): Janitors {
+  #makePeriodicTasks(imageGC: ImageGC): PeriodicTasks {
     const { runtime: cri, log, now } = this.#around;
-    return new Janitors({
+    return new PeriodicTasks({
       config: this.config,
       runtime: cri.runtime,
       cache: this.#cache,

@@ -4,13 +4,13 @@ import { mkdir } from 'node:fs/promises';
 import { openCgroupStats } from '../kernel/cgroup/stats.js';
 import { KubeletAssembly } from './assembly.js';
 import { completeConfig } from './config.js';
+import type { KubeletDependencies, RunningKubelet } from './dependencies.js';
 import { noEvents } from './events.js';
 import { requireKernelDefaults } from './kernelDefaults.js';
 import { readMachine } from './node/machine.js';
 import { PullRecords } from './pullRecords.js';
-import type { KubeletSurroundings, RunningKubelet } from './surroundings.js';
 
-export async function runKubelet(around: KubeletSurroundings): Promise<RunningKubelet> {
+export async function runKubelet(around: KubeletDependencies): Promise<RunningKubelet> {
   const config = completeConfig(around.config);
   const { log, cgroups, events = noEvents, now = Date.now } = around;
   if (config.protectKernelDefaults) await requireKernelDefaults();

@@ -6,10 +6,10 @@ import { SERVICES } from '../api/resources.js';
 import type { Client } from '../client/client.js';
 import type { Informers } from '../client/informer.js';
 import type { RuntimeService } from '../cri/runtime.js';
+import type { KubeletParts, PodPartDependencies } from './dependencies.js';
 import { makeContainerEnvironment } from './environment/containerEnvironment.js';
 import { KubeletError } from './error.js';
 import { ContainerProbes } from './probes/probes.js';
-import type { KubeletParts, PartSurroundings } from './surroundings.js';
 import { makePodObjects } from './volumes/objects.js';
 import { NodeVolumes } from './volumes/podVolumes.js';
 import { TokenManager } from './volumes/tokens.js';
@@ -22,7 +22,7 @@ interface PartsOptions {
   readonly now?: () => number;
 }
 
-export function makePodParts(options: PartsOptions): (around: PartSurroundings) => KubeletParts {
+export function makePodParts(options: PartsOptions): (around: PodPartDependencies) => KubeletParts {
   const { informers, runtime, log, now = Date.now } = options;
   const client = options.client ?? noApiserver;
   return (around) => {

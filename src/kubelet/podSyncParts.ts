@@ -6,6 +6,7 @@ import type { KubeletConfig } from './config.js';
 import { Killer } from './container/killer.js';
 import { ContainerStarter } from './container/starter.js';
 import { UserNamespaces } from './container/userNamespaces.js';
+import type { KubeletParts, OpenedDependencies } from './dependencies.js';
 import { parseResolvConf, podDns } from './environment/dns.js';
 import type { EventSink } from './events.js';
 import { ImagePuller } from './images.js';
@@ -19,9 +20,8 @@ import { Resizes } from './resize/resizes.js';
 import type { PodCache } from './runtime/podCache.js';
 import type { RuntimeClasses } from './runtimeClasses.js';
 import type { StatusManager } from './status/statusManager.js';
-import type { KubeletParts, OpenedSurroundings } from './surroundings.js';
 
-interface PodSyncNeeds extends OpenedSurroundings {
+interface PodSyncNeeds extends OpenedDependencies {
   readonly cache: PodCache;
   readonly statuses: StatusManager;
   readonly classes: RuntimeClasses;
@@ -60,7 +60,7 @@ export function makePodSyncer(needs: PodSyncNeeds): PodSyncer {
 }
 
 /** What of the machine a container's limits are computed from. */
-const limitsOf = ({ machine, config }: OpenedSurroundings) => ({
+const limitsOf = ({ machine, config }: OpenedDependencies) => ({
   memoryCapacity: machine.memoryBytes,
   cpuCFSQuota: config.cpuCFSQuota,
   hugePageSizes: machine.hugePages.map(({ pageBytes }) => pageBytes),

@@ -18,7 +18,7 @@ export interface PodVolumes {
 }
 
 /** What is known when a container is about to be made. */
-export interface ContainerSurroundings {
+export interface ContainerDependencies {
   readonly pod: Pod;
   readonly container: V1Container;
   /** Host paths by the names of volumes. */
@@ -29,11 +29,11 @@ export interface ContainerSurroundings {
 export interface ContainerEnvironment {
   /** The variables in order, `$(VAR)` expanded; throws KubeletError with Kubernetes' reason when a source is missing. */
   variables(
-    around: ContainerSurroundings,
+    around: ContainerDependencies,
   ): Promise<readonly { readonly key: string; readonly value: string }[]>;
   /** Bind mounts of volumes, /etc/hosts and the termination log. `attempt` tells one run's files from the next's. */
   mounts(
-    around: ContainerSurroundings & {
+    around: ContainerDependencies & {
       readonly attempt: number;
       /** Those of volumes that are images, by the volumes' names. */
       readonly images: ReadonlyMap<string, string>;

@@ -10,14 +10,14 @@ import { openRuntime } from '../cri/client.js';
 import type { CgroupPort } from '../kernel/cgroup/port.js';
 import { openPleg } from '../kernel/pleg/adapter.js';
 import type { KubeletOptions } from './config.js';
+import type { KubeletDependencies } from './dependencies.js';
 import { eventsThrough } from './events.js';
 import { runKubelet } from './kubelet.js';
 import { makePodParts } from './podParts.js';
 import type { KubeletServerOptions } from './server/server.js';
 import { type KubeletServers, openKubeletServers } from './server/servers.js';
-import type { KubeletSurroundings } from './surroundings.js';
 
-export interface KubeletProcessOptions extends Pick<KubeletSurroundings, 'attached' | 'otherMetrics'> {
+export interface KubeletProcessOptions extends Pick<KubeletDependencies, 'attached' | 'otherMetrics'> {
   readonly config: KubeletOptions;
   readonly runtimeEndpoint: string;
   /** Undefined where pods get no control groups of their own. */

@@ -2,7 +2,7 @@
 // Guarantees: our own syncs are never taken for somebody else's change; looking takes a fiftieth of the time at most.
 import type { ProxyMode } from '../../proxy-modes/mode.js';
 
-interface GlanceOptions {
+interface DriftPollOptions {
   readonly mode: Pick<ProxyMode, 'check' | 'stamp'>;
   readonly periodMs: number;
   /** How many syncs there have been; undefined while one runs. */
@@ -10,14 +10,14 @@ interface GlanceOptions {
   onDrift(): void;
 }
 
-const GLANCE_SHARE = 1 / 50;
+const CHECK_SHARE = 1 / 50;
 
 /** Compares the mode's stamp with the one after the last sync; where it differs, a real check decides. */
-export function pollDrift({ mode, periodMs, syncs, onDrift }: GlanceOptions): { stop(): void } {
+export function pollDrift({ mode, periodMs, syncs, onDrift }: DriftPollOptions): { stop(): void } {
   let timer: NodeJS.Timeout | undefined;
   let isStopped = false;
   let known: { readonly stamp: string; readonly at: number } | undefined;
-  const glance = async () => {
+  const compare = async () => {
     const at = syncs();
     const stamp = at === undefined || at === 0 ? undefined : await mode.stamp?.();
     if (stamp === undefined || at === undefined || syncs() !== at) return;
@@ -32,8 +32,8 @@ export function pollDrift({ mode, periodMs, syncs, onDrift }: GlanceOptions): { 
     timer = setTimeout(async () => {
       const began = performance.now();
       // What cannot be looked at now may be later; the check at its interval tells the trouble.
-      await glance().catch(() => undefined);
-      next(Math.max(periodMs, (performance.now() - began) / GLANCE_SHARE));
+      await compare().catch(() => undefined);
+      next(Math.max(periodMs, (performance.now() - began) / CHECK_SHARE));
     }, delayMs);
     timer.unref();
   };

@@ -29,7 +29,7 @@ export interface ProxyOptions {
   /** How often everything is compared with the kernel, whatever happened. */
   readonly syncPeriodMs?: number;
   /** How often a mode whose kernel tells no events is looked at. */
-  readonly glancePeriodMs?: number;
+  readonly driftPeriodMs?: number;
   /** Called after every sync that succeeded. */
   onSynced?(): void;
   /** Tells of a service of which something cannot be programmed. */
@@ -38,7 +38,7 @@ export interface ProxyOptions {
 
 const MIN_SYNC_PERIOD_MS = 20;
 const SYNC_PERIOD_MS = 30_000;
-const GLANCE_PERIOD_MS = 1000;
+const DRIFT_PERIOD_MS = 1000;
 const RETRY = { firstMs: 100, longestMs: 30_000 };
 /** After which flows that could not be ended are looked at again. */
 const FLOW_RETRY_MS = 1000;
@@ -123,11 +123,11 @@ export class NodeProxy {
 
   /** Three ways to learn of what others did: events, cheap looks where there are none, and a whole look now and then. */
   #watch(): void {
-    const { mode, syncPeriodMs = SYNC_PERIOD_MS, glancePeriodMs = GLANCE_PERIOD_MS } = this.#options;
+    const { mode, syncPeriodMs = SYNC_PERIOD_MS, driftPeriodMs = DRIFT_PERIOD_MS } = this.#options;
     const unwatch = mode.watch?.(() => this.#repair());
-    const glances = pollDrift({
+    const poll = pollDrift({
       mode: { check: () => this.#check(), ...(mode.stamp && { stamp: mode.stamp.bind(mode) }) },
-      periodMs: glancePeriodMs,
+      periodMs: driftPeriodMs,
       syncs: () => (this.#isSyncing ? undefined : this.#syncs),
       onDrift: () => this.#repair(),
     });
@@ -136,7 +136,7 @@ export class NodeProxy {
     this.#closers.add(
       () => clearTimeout(this.#flowRetry),
       () => clearInterval(timer),
-      () => glances.stop(),
+      () => poll.stop(),
       () => unwatch?.(),
     );
   }

@@ -5,7 +5,7 @@ import { keyOf } from '../api/object.js';
 import { messageOf } from '../base/errorMessage.js';
 import { type Choice, chooseNode, type Profile, Scratch } from './choose.js';
 import { type Diagnosis, diagnosisMessage } from './diagnosis.js';
-import { consult, consultOnVictims } from './extenders/consult.js';
+import { callExtenders, callExtendersOnVictims } from './extenders/callExtenders.js';
 import type { Extender } from './extenders/extender.js';
 import { extenderPlugin } from './extenders/plugin.js';
 import { FilterRun } from './filterRun.js';
@@ -66,7 +66,7 @@ export class Attempts {
     };
     const choice = this.#choose(attempt, this.#verdictsFor(attempt));
     return choice.slot >= 0 && attempt.extenders.some(judgesNodes)
-      ? this.#consult(attempt, choice)
+      ? this.#callExtenders(attempt, choice)
       : this.#settle(attempt, choice);
   }
 
@@ -118,13 +118,13 @@ export class Attempts {
     writer.bind({ pod, key, nodeName, started, binder }, plan);
   }
 
-  async #consult(attempt: Attempt, { feasible }: Choice): Promise<void> {
+  async #callExtenders(attempt: Attempt, { feasible }: Choice): Promise<void> {
     const { state, log } = this.#options;
     const { table } = state.snapshot;
     const slots = this.#scratch.feasible.subarray(0, feasible);
     const nodes = [...slots].flatMap((slot) => table.nodes[slot] ?? []);
     state.queue.listen(attempt.info.key);
-    const said = await this.#orFail(attempt, consult(attempt.extenders, attempt.info, { nodes, log }));
+    const said = await this.#orFail(attempt, callExtenders(attempt.extenders, attempt.info, { nodes, log }));
     const now = said === undefined ? undefined : this.#asItIsNow(attempt);
     if (said === undefined || now === undefined) return;
     const plugin = extenderPlugin(said, state.snapshot);
@@ -174,7 +174,7 @@ export class Attempts {
     }
     const { candidates } = found;
     if (attempt.extenders.some(({ settings }) => settings.preemptVerb !== undefined))
-      return this.#consultOnVictims(attempt, diagnosis, candidates);
+      return this.#callExtendersOnVictims(attempt, diagnosis, candidates);
     this.#preempt(attempt, diagnosis, gentlest(candidates));
     return undefined;
   }
@@ -193,7 +193,7 @@ export class Attempts {
     return found;
   }
 
-  async #consultOnVictims(
+  async #callExtendersOnVictims(
     attempt: Attempt,
     diagnosis: Diagnosis,
     candidates: readonly Victims[],
@@ -202,7 +202,7 @@ export class Attempts {
     const { table } = state.snapshot;
     const offered = new Map(candidates.map((one) => [table.names[one.slot] ?? '', one]));
     state.queue.listen(attempt.info.key);
-    const asked = consultOnVictims(attempt.extenders, attempt.info, { candidates: offered, log });
+    const asked = callExtendersOnVictims(attempt.extenders, attempt.info, { candidates: offered, log });
     const left = await this.#orFail(attempt, asked);
     const now = left === undefined ? undefined : this.#asItIsNow(attempt);
     if (left === undefined || now === undefined) return;

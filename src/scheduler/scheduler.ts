@@ -52,7 +52,7 @@ const EXPIRY_CHECK_MS = 30_000;
 export class Scheduler {
   readonly #options: SchedulerOptions;
   readonly #now: () => number;
-  readonly #bell = new WakeSignal();
+  readonly #wakeSignal = new WakeSignal();
   readonly #state: SchedulerState;
   readonly #writer: Writer;
   readonly #attempts: Attempts;
@@ -64,12 +64,12 @@ export class Scheduler {
     this.#options = options;
     this.#now = options.now ?? Date.now;
     const { client, informers, log, recorder, podInitialBackoffMs, podMaxBackoffMs } = options;
-    const ring = () => this.#bell.ring();
+    const wake = () => this.#wakeSignal.wake();
     const profiles = options.profiles ?? [defaultProfile()];
     this.#state = new SchedulerState({
       informers,
       now: this.#now,
-      ring,
+      wake,
       profiles: new Map(profiles.map((profile) => [profile.schedulerName, profile])),
       slimPods: options.slimPods === true && (options.extenders ?? []).length === 0,
       ...(podInitialBackoffMs === undefined ? {} : { firstBackOffMs: podInitialBackoffMs }),
@@ -86,7 +86,7 @@ export class Scheduler {
       writeTimeoutMs,
       metrics,
       now: this.#now,
-      ring,
+      wake,
     });
     this.#attempts = new Attempts({
       state: this.#state,
@@ -105,8 +105,8 @@ export class Scheduler {
   /** Resolves after the signal, when the last write has been answered. */
   async run(): Promise<void> {
     const { informers, signal } = this.#options;
-    const ring = () => this.#bell.ring();
-    signal.addEventListener('abort', ring, { once: true });
+    const wake = () => this.#wakeSignal.wake();
+    signal.addEventListener('abort', wake, { once: true });
     const stops = [this.#state.follow()];
     const expiry = setInterval(() => this.#expire(), EXPIRY_CHECK_MS);
     try {
@@ -120,7 +120,7 @@ export class Scheduler {
     } finally {
       clearInterval(expiry);
       for (const stop of stops) stop();
-      signal.removeEventListener('abort', ring);
+      signal.removeEventListener('abort', wake);
       await this.#writer.settled();
     }
   }
@@ -132,7 +132,7 @@ export class Scheduler {
     while (!signal.aborted) {
       const isFull = this.#writer.inFlight >= writesInFlight;
       const key = isFull ? undefined : this.#state.queue.take();
-      if (key === undefined) return this.#bell.wait(isFull ? undefined : this.#state.queue.nextDueMs());
+      if (key === undefined) return this.#wakeSignal.wait(isFull ? undefined : this.#state.queue.nextDueMs());
       const waiting = this.#attempts.schedule(key);
       if (waiting !== undefined) await waiting;
       if (performance.now() >= end) return new Promise((resolve) => setImmediate(resolve));
@@ -153,6 +153,6 @@ export class Scheduler {
       const pod: Stored<V1Pod> | undefined = this.#state.waiting(key);
       if (pod !== undefined) this.#state.queue.add({ key, priority: pod.spec.priority ?? 0 });
     }
-    this.#bell.ring();
+    this.#wakeSignal.wake();
   }
 }

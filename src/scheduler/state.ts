@@ -29,7 +29,7 @@ interface StateOptions {
   readonly slimPods?: boolean;
   now(): number;
   /** Called when there may be something to do. */
-  ring(): void;
+  wake(): void;
   readonly firstBackOffMs?: number;
   readonly longestBackOffMs?: number;
 }
@@ -138,7 +138,7 @@ export class SchedulerState {
 
   wake(event: ClusterEvent): void {
     this.queue.wake(event);
-    this.#options.ring();
+    this.#options.wake();
   }
 
   /** The place that was kept for a pod is free for others, unless it takes it itself. */
@@ -219,6 +219,6 @@ export class SchedulerState {
       this.nominations.set(this.infoOf(pod), nominated);
     if (previous !== undefined && this.#isWaiting(previous) && !deservesFreshStart(pod, previous)) return;
     this.queue.add({ key, priority: pod.spec.priority ?? 0 });
-    this.#options.ring();
+    this.#options.wake();
   }
 }

@@ -4,12 +4,12 @@ export class WakeSignal {
   #hasRung = false;
   #answer: (() => void) | undefined;
 
-  ring(): void {
+  wake(): void {
     this.#hasRung = true;
     this.#answer?.();
   }
 
-  /** Until the next ring, or that many milliseconds if given. One waiter at a time. */
+  /** Until the next wake, or that many milliseconds if given. One waiter at a time. */
   async wait(timeoutMs?: number): Promise<void> {
     if (!this.#hasRung) {
       await new Promise<void>((resolve) => {

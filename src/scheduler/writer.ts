@@ -30,7 +30,7 @@ interface WriterOptions {
   readonly signal: AbortSignal;
   now(): number;
   /** Called when a write has ended. */
-  ring(): void;
+  wake(): void;
 }
 
 /** A pod and the node it is to go to. */
@@ -105,7 +105,7 @@ export class Writer {
   #start(work: () => Promise<void>): void {
     const write = work().finally(() => {
       this.#writes.delete(write);
-      this.#options.ring();
+      this.#options.wake();
     });
     this.#writes.add(write);
   }

@@ -5,7 +5,7 @@ import { type Cause, forbiddenField } from '../causes.js';
 import type { V1Pod, V1PodSpec } from '../gen/types.js';
 import type { KindDefinition } from '../kind.js';
 import { PODS } from '../resources.js';
-import { NO_TIME } from '../zeros.js';
+import { NO_TIME } from '../zeroValues.js';
 import { podColumns } from './pod/columns.js';
 import { defaultPod } from './pod/defaults.js';
 import { validateGatedNode } from './pod/names.js';

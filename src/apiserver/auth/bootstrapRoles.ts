@@ -11,8 +11,8 @@ import type {
 import { componentRules } from './defaults/componentRules.js';
 import { controllerRules } from './defaults/controllerRules.js';
 import { namespaceRoles } from './defaults/namespaceRoles.js';
-import { ownBindings, ownRoles } from './defaults/ownRules.js';
 import { account, group, RBAC, user } from './defaults/subjects.js';
+import { trellisBindings, trellisRoles } from './defaults/trellisRoles.js';
 import { adminRules, editRules, userRules, viewRules } from './defaults/userRules.js';
 import { AUTHENTICATED_GROUP, SUPERUSER_GROUP, UNAUTHENTICATED_GROUP } from './rbac.js';
 
@@ -36,7 +36,7 @@ export const bootstrapRoles: readonly V1ClusterRole[] = [
     role(name, rules, name === METRICS_READER ? into('admin', 'edit', 'view') : {}),
   ),
   ...Object.entries(controllerRules).map(([name, rules]) => role(`${CONTROLLER}${name}`, rules)),
-  ...ownRoles.map(({ name, rules }) => role(name, rules)),
+  ...trellisRoles.map(({ name, rules }) => role(name, rules)),
 ];
 
 export const bootstrapBindings: readonly V1ClusterRoleBinding[] = [
@@ -53,8 +53,8 @@ export const bootstrapBindings: readonly V1ClusterRoleBinding[] = [
   binding('system:volume-scheduler', [user('system:kube-scheduler')]),
   binding('system:kube-controller-manager', [user('system:kube-controller-manager')]),
   ...Object.keys(controllerRules).map((name) => binding(`${CONTROLLER}${name}`, [account(name)])),
-  ...ownRoles.map(({ name, subjects }) => binding(name, subjects)),
-  ...ownBindings.map(({ name, role: of, subjects }) => binding(name, subjects, of)),
+  ...trellisRoles.map(({ name, subjects }) => binding(name, subjects)),
+  ...trellisBindings.map(({ name, role: of, subjects }) => binding(name, subjects, of)),
 ];
 
 export const bootstrapNamespaceRoles: readonly V1Role[] = namespaceRoles.map(

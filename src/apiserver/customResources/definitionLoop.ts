@@ -24,8 +24,8 @@ import { type Machinery, timestamp } from '../machinery.js';
 import type { WriteContext } from '../registry/admit.js';
 import { deleteObject } from '../registry/delete.js';
 import { CHECK_LIMIT } from '../registry/judge.js';
+import { KeyedLock } from '../registry/keyedLock.js';
 import { resourcePrefix } from '../registry/keys.js';
-import { KeyTurns } from '../registry/keyTurns.js';
 import type { DraftObject } from '../registry/metadata.js';
 import { updateObject } from '../registry/update.js';
 import type { Definition, Definitions } from './definitions.js';
@@ -40,7 +40,7 @@ export class DefinitionLoop {
   readonly #definitions: Definitions;
 
   /** One definition of a group at a time. */
-  readonly #turns = new KeyTurns();
+  readonly #turns = new KeyedLock();
   readonly #waiting = new Set<string>();
   readonly #cleaning = new Set<string>();
   readonly #structures = new Map<string, { readonly state: string } & Pick<Judged, 'structure'>>();

@@ -1,7 +1,7 @@
 // The numbers of the fields in Kubernetes' protobuf messages: facts of the wire format. Pure data.
 // Guarantees: written by scripts/protobuf.mjs, never by hand. `q` marks a Quantity, `l` a list in a message of its own, `+` a
 // part whose fields belong to the message around it; a schema or a list of them is `a`, or a boolean `o`, or names `d`; `e` is
-// an empty message. Types come from the schemas, pointers from src/api/zeros.ts. The numbers are those of:
+// an empty message. Types come from the schemas, pointers from src/api/zeroValues.ts. The numbers are those of:
 // - golang-k8s-api-dev 0.36.4-1
 // - golang-k8s-apiextensions-apiserver-dev 0.36.4-1
 // - golang-k8s-apimachinery-dev 0.36.4-3

@@ -1,7 +1,7 @@
 // The messages of Kubernetes' protobuf: their fields, from the numbers kept here and the types of the schemas. Pure.
 // Guarantees: a message is put together once, when it is first asked for.
 import { schemas } from '../../api/gen/schemas.js';
-import { isPointer } from '../../api/zeros.js';
+import { isPointer } from '../../api/zeroValues.js';
 import { fieldNumbers } from './fieldNumbers.js';
 
 /** How every Kubernetes protobuf begins. */

@@ -6,7 +6,7 @@ import type { Draft, KindDefinition } from '../../api/kind.js';
 import type { KubeObject } from '../../api/object.js';
 import { PODS } from '../../api/resources.js';
 import { conflict, invalid, statusError } from '../../api/status.js';
-import { NO_TIME } from '../../api/zeros.js';
+import { NO_TIME } from '../../api/zeroValues.js';
 import { type ApiResponse, jsonResponse } from '../exchange.js';
 import { type Call, type Machinery, timestamp } from '../machinery.js';
 import { mutate, validateAdmission, type WriteContext } from '../registry/admit.js';

@@ -7,7 +7,7 @@ import { isIP } from 'node:net';
 import { type ApiError, statusError } from '../../api/status.js';
 import type { ApiResponse } from '../exchange.js';
 import { PROTOCOLS, withoutBearer } from '../http/webSocketToken.js';
-import { AddressRefused, type Reach, reachableLookup, requireReachable } from './reach.js';
+import { AddressRefused, type Reach, reachableLookup, requireReachable } from './addressGuard.js';
 
 /** Of the connection itself (RFC 9110, 7.6.1), besides what its Connection header names. */
 const OF_CONNECTION = new Set([

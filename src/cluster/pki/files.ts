@@ -6,7 +6,7 @@ import { readFile, rename } from 'node:fs/promises';
 import { isIP } from 'node:net';
 import path from 'node:path';
 import type { PemPair } from '../../api/certificates/keyPair.js';
-import { KUBELET_CLIENTS } from '../../apiserver/auth/defaults/ownRules.js';
+import { KUBELET_CLIENTS } from '../../apiserver/auth/defaults/trellisRoles.js';
 import { ClusterError } from '../error.js';
 import { makePrivateDir, readIfThere, writePrivate } from '../files.js';
 import type { LeafOptions } from './authority.js';

@@ -3,8 +3,8 @@
 // does not wait for a node whose pod ended.
 import type { Node } from '../node/health.js';
 import { isFinished, isReady, isTerminating, type Pod } from '../pods.js';
+import { byAge, groupByNode, isAvailable, isOf, type NodePods } from './nodePods.js';
 import { belongsOn, type DaemonSet } from './nodes.js';
-import { byAge, groupByNode, isAvailable, isOf, type Place } from './places.js';
 import { planRollingUpdate, surges } from './rollingUpdate.js';
 
 /** As in Kubernetes: a huge wish is met in several rounds. */
@@ -34,7 +34,7 @@ export function planDaemonSet(observed: DaemonSetObserved): DaemonSetPlan {
   const create: string[] = [];
   const remove: Pod[] = [];
   const ended: Pod[] = [];
-  const places: Place[] = [];
+  const places: NodePods[] = [];
   const podsOf = groupByNode(observed.pods);
   for (const node of observed.nodes) {
     const pods = podsOf.get(node.metadata.name) ?? [];

@@ -2,13 +2,13 @@
 // Guarantees: what is unavailable already counts against the limit; an old pod that does not work is replaced at once.
 import { resolveIntOrPercent } from '../intOrPercent.js';
 import { isTerminating, type Pod } from '../pods.js';
+import { isAvailable, isOf, type NodePods } from './nodePods.js';
 import type { DaemonSet } from './nodes.js';
-import { isAvailable, isOf, type Place } from './places.js';
 
 interface RollingObserved {
   readonly set: DaemonSet;
   /** Every node that the set belongs to. */
-  readonly places: readonly Place[];
+  readonly places: readonly NodePods[];
   readonly hash: string;
   readonly now: number;
 }
@@ -42,7 +42,7 @@ export function planRollingUpdate(observed: RollingObserved): RollingStep {
 }
 
 /** One of each at most; undefined when a node has two of a kind, which someone must look at first. */
-function pairOf({ pods }: Place, hash: string): { current?: Pod; old?: Pod } | undefined {
+function pairOf({ pods }: NodePods, hash: string): { current?: Pod; old?: Pod } | undefined {
   const live = pods.filter((pod) => !isTerminating(pod));
   const [current, second] = live.filter((pod) => isOf(pod, hash));
   const [old, another] = live.filter((pod) => !isOf(pod, hash));

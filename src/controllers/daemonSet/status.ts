@@ -2,12 +2,12 @@
 // Guarantees: counts nodes, not pods; the oldest pod speaks for its node, as in Kubernetes.
 import type { V1DaemonSetStatus } from '../../api/gen/types.js';
 import { availableAt, isReady } from '../pods.js';
+import { byAge, groupByNode, isAvailable, isOf } from './nodePods.js';
 import { belongsOn } from './nodes.js';
-import { byAge, groupByNode, isAvailable, isOf } from './places.js';
 import type { DaemonSetObserved } from './plan.js';
 
 interface DaemonSetSeen extends DaemonSetObserved {
-  /** False while earlier deeds are not seen yet: then the newest wish is not called observed. */
+  /** False while earlier actions are not seen yet: then the newest wish is not called observed. */
   readonly actedOn: boolean;
 }
 

@@ -11,8 +11,8 @@ import type { Node } from '../node/health.js';
 import { podsByNode } from '../node/lifecycle.js';
 import type { Pod } from '../pods.js';
 import { podsOfService, watchServicePods } from '../servicePods.js';
-import { Settled } from '../settled.js';
 import { Writes } from '../writes.js';
+import { WrittenVersions } from '../writtenVersions.js';
 import { hasOwnEndpoints } from './endpoints.js';
 import { MANAGED_BY, MANAGER, planEndpointSlices, type Slice, type SliceAction } from './plan.js';
 import { TriggerTimes } from './triggerTime.js';
@@ -79,7 +79,7 @@ interface ServiceSlicesOptions {
 class ServiceSlices {
   readonly #options: ServiceSlicesOptions;
   readonly #writes: Writes;
-  readonly #settled = new Settled();
+  readonly #writtenVersions = new WrittenVersions();
   readonly #times = new TriggerTimes();
 
   constructor(options: ServiceSlicesOptions) {
@@ -89,7 +89,7 @@ class ServiceSlices {
   }
 
   changed(key: string): void {
-    this.#settled.changed(key);
+    this.#writtenVersions.changed(key);
   }
 
   gone(slice: Slice): void {
@@ -103,8 +103,8 @@ class ServiceSlices {
     if (service === undefined) return this.#forget(key);
     if (!hasOwnEndpoints(service) || service.metadata.deletionTimestamp !== undefined) return undefined;
     const present = slices.byIndex(BY_SERVICE, key);
-    if (!this.#writes.seen(key, present) || this.#settled.isAsLeft(key, present)) return undefined;
-    const leave = this.#settled.begin(key);
+    if (!this.#writes.seen(key, present) || this.#writtenVersions.isAsLeft(key, present)) return undefined;
+    const leave = this.#writtenVersions.begin(key);
     const pods = podsOfService(parts, service);
     const actions = planEndpointSlices({
       service,
@@ -119,7 +119,7 @@ class ServiceSlices {
 
   #forget(key: string): undefined {
     this.#writes.forget(key);
-    this.#settled.changed(key);
+    this.#writtenVersions.changed(key);
     this.#times.forget(key);
     return undefined;
   }

@@ -7,8 +7,8 @@ import { type Controller, newQueue, runLoop } from '../controller.js';
 import { hasOwnEndpoints } from '../endpointSlice/endpoints.js';
 import { TriggerTimes } from '../endpointSlice/triggerTime.js';
 import { podsOfService, watchServicePods } from '../servicePods.js';
-import { Settled } from '../settled.js';
 import { Writes } from '../writes.js';
+import { WrittenVersions } from '../writtenVersions.js';
 import { isManaged, planEndpoints } from './plan.js';
 
 /** Fewer than write slices: what traffic is routed by comes first. */
@@ -22,13 +22,13 @@ export const endpointsController: Controller = {
     const all = informers.of(ENDPOINTS);
     const queue = newQueue(context);
     const writes = new Writes(context.now);
-    const settled = new Settled();
+    const writtenVersions = new WrittenVersions();
     const times = new TriggerTimes();
     const ended = new Set<string>();
     parts.services.on({ deleted: ({ metadata }) => ended.add(keyOf(metadata)) });
     watchServicePods(parts, {
       add(key) {
-        settled.changed(key);
+        writtenVersions.changed(key);
         queue.add(key);
       },
     });
@@ -46,7 +46,7 @@ export const endpointsController: Controller = {
       const present = all.get(key);
       if (service === undefined) {
         writes.forget(key);
-        settled.changed(key);
+        writtenVersions.changed(key);
         times.forget(key);
         // Endpoints made by hand before their Service are left; once a Service has ended, its endpoints end with it.
         if (present !== undefined && (ended.has(key) || isManaged(present)))
@@ -56,9 +56,9 @@ export const endpointsController: Controller = {
       }
       ended.delete(key);
       const held = present === undefined ? [] : [present];
-      if (!hasOwnEndpoints(service) || !writes.seen(key, held) || settled.isAsLeft(key, held))
+      if (!hasOwnEndpoints(service) || !writes.seen(key, held) || writtenVersions.isAsLeft(key, held))
         return undefined;
-      const leave = settled.begin(key);
+      const leave = writtenVersions.begin(key);
       const pods = podsOfService(parts, service);
       const [action] = planEndpoints({ service, pods, present, triggerTime: times.next(key, service, pods) });
       if (action === undefined) leave(held);

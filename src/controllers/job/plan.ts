@@ -22,7 +22,7 @@ interface JobObserved {
   readonly pods: readonly Pod[];
   readonly retry: Retry;
   readonly now: number;
-  /** False while the cache does not show the last deeds: then nothing is made or removed. */
+  /** False while the cache does not show the last actions: then nothing is made or removed. */
   readonly mayAct: boolean;
 }
 

@@ -9,7 +9,7 @@ export interface ReplicaSetSeen {
   /** The pods it holds, terminating ones included. */
   readonly pods: readonly Pod[];
   readonly now: number;
-  /** False while earlier deeds are not seen yet: then the newest wish has not been acted on, and is not called observed. */
+  /** False while earlier actions are not seen yet: then the newest wish has not been acted on, and is not called observed. */
   readonly actedOn: boolean;
   /** Why pods could not be made or deleted, when that failed. */
   readonly failure?: { readonly reason: 'FailedCreate' | 'FailedDelete'; readonly message: string };

@@ -1,5 +1,5 @@
 // The StatefulSet controller: pods with names and storage of their own, made and updated in order.
-// Guarantees: acts only on a cache that shows its last deeds, so the order holds; claims exist before their pod.
+// Guarantees: acts only on a cache that shows its last actions, so the order holds; claims exist before their pod.
 import type { V1ControllerRevision, V1PersistentVolumeClaim, V1StatefulSet } from '../../api/gen/types.js';
 import { keyOf } from '../../api/object.js';
 import { CONTROLLER_REVISIONS, PERSISTENT_VOLUME_CLAIMS, PODS, STATEFUL_SETS } from '../../api/resources.js';

@@ -4,7 +4,7 @@ import type { V1Service } from '../../api/gen/types.js';
 import type { Informer } from '../../client/informer.js';
 import { KubeletError } from '../error.js';
 import { isStatic } from '../names.js';
-import type { ContainerEnvironment, ContainerSurroundings, Pod } from '../ports.js';
+import type { ContainerDependencies, ContainerEnvironment, Pod } from '../ports.js';
 import type { ImageProblem } from '../volumes/imageVolume.js';
 import type { PodObjects } from '../volumes/objects.js';
 import { readInside } from '../volumes/subPath.js';
@@ -51,7 +51,7 @@ export function makeContainerEnvironment(options: ContainerEnvironmentOptions): 
     });
   }
 
-  const variablesOf = ({ pod, container, podIps, volumes }: ContainerSurroundings) =>
+  const variablesOf = ({ pod, container, podIps, volumes }: ContainerDependencies) =>
     containerVariables(pod, container, {
       objects,
       services: servicesFor(pod),

@@ -5,7 +5,7 @@ import path from 'node:path';
 import type { V1VolumeMount } from '../../api/gen/types.js';
 import type { Mount } from '../../cri/runtime.js';
 import { KubeletError } from '../error.js';
-import type { ContainerSurroundings, Pod } from '../ports.js';
+import type { ContainerDependencies, Pod } from '../ports.js';
 import { CONTAINERS_DIR, element, podDir } from '../volumes/files.js';
 import type { ImageProblem } from '../volumes/imageVolume.js';
 import { bindSubPath } from '../volumes/subPath.js';
@@ -19,7 +19,7 @@ const PROPAGATION = {
 } as const;
 const HOSTS = '/etc/hosts';
 
-interface MountRequest extends ContainerSurroundings {
+interface MountRequest extends ContainerDependencies {
   readonly rootDir: string;
   readonly clusterDomain: string;
   readonly attempt: number;

@@ -5,7 +5,7 @@ import { readdir, realpath, stat } from 'node:fs/promises';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import path from 'node:path';
 import { messageOf } from '../../base/errorMessage.js';
-import type { RunningKubelet } from '../surroundings.js';
+import type { RunningKubelet } from '../dependencies.js';
 import { configz } from './configz.js';
 
 const LOGS = '/var/log';

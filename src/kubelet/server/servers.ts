@@ -1,7 +1,7 @@
 // All that a kubelet listens on, as its configuration says: its API, its health, and the read-only port if there is one.
 // Guarantees: /configz names the addresses and ports in use; what was opened is closed when one of them cannot be had.
 import path from 'node:path';
-import type { RunningKubelet } from '../surroundings.js';
+import type { RunningKubelet } from '../dependencies.js';
 import { openHealthz } from './healthz.js';
 import { nodeRoutes } from './nodeRoutes.js';
 import { openReadOnly } from './readOnly.js';

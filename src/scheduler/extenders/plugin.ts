@@ -2,7 +2,7 @@
 import type { EventKind } from '../events.js';
 import type { Plugin } from '../plugin.js';
 import type { Snapshot } from '../snapshot/snapshot.js';
-import type { Consultation } from './consult.js';
+import type { ExtendersAnswer } from './callExtenders.js';
 
 const EXTENDER = 'Extender';
 
@@ -18,7 +18,7 @@ export const extenderEvents: Plugin = { name: EXTENDER, wokenBy: ANY };
 const NOT_ASKED = 'node(s) were not shown to the extenders';
 
 export function extenderPlugin(
-  { allowed, failed, failedForGood }: Consultation,
+  { allowed, failed, failedForGood }: ExtendersAnswer,
   { table }: Snapshot,
 ): Plugin {
   const nameOf = (slot: number) => table.names[slot] ?? '';

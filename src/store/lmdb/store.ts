@@ -16,12 +16,12 @@ import {
 import { WatchHub } from '../watchHub.js';
 import { Compaction, type HistoryLimits } from './compaction.js';
 import { FILE, openDatabase, type Tables } from './database.js';
+import { DiskReserve } from './diskReserve.js';
 import { damaged } from './format.js';
 import { listNow, listThen } from './list.js';
 import { Pasts } from './past.js';
 import { ResidentPages } from './residentPages.js';
 import { Snapshot } from './snapshot.js';
-import { SpareRoom } from './spareRoom.js';
 import { Writer } from './writer.js';
 
 export interface LmdbStoreOptions {
@@ -48,7 +48,7 @@ export async function openLmdbStore(options: LmdbStoreOptions): Promise<Store> {
     const tables = await openDatabase(options.path);
     const pages = new ResidentPages(path.join(options.path, FILE));
     try {
-      return new LmdbStore(tables, pages, new SpareRoom(path.join(options.path, SPARE)), {
+      return new LmdbStore(tables, pages, new DiskReserve(path.join(options.path, SPARE)), {
         historyMs,
         historyEvents,
         historyBytes,
@@ -67,7 +67,7 @@ export async function openLmdbStore(options: LmdbStoreOptions): Promise<Store> {
 class LmdbStore implements Store {
   readonly #tables: Tables;
   readonly #pages: ResidentPages;
-  readonly #spare: SpareRoom;
+  readonly #spare: DiskReserve;
 
   readonly #hub = new WatchHub();
   readonly #catchUp = new CatchUp((wish) => this.#past(wish));
@@ -85,7 +85,7 @@ class LmdbStore implements Store {
   constructor(
     tables: Tables,
     pages: ResidentPages,
-    spare: SpareRoom,
+    spare: DiskReserve,
     limits: HistoryLimits & { readonly trimEveryMs: number },
   ) {
     this.#tables = tables;

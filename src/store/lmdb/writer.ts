@@ -6,9 +6,9 @@ import { decideBatch } from '../batch.js';
 import { type Check, StoreError, type StoreEvent, type Write } from '../store.js';
 import { commit } from './commit.js';
 import type { Tables } from './database.js';
+import type { DiskReserve } from './diskReserve.js';
 import { encodeCurrent, encodeLog, encodeRevision, keyBytes } from './format.js';
 import { Snapshot } from './snapshot.js';
-import type { SpareRoom } from './spareRoom.js';
 
 interface Waiting {
   readonly writes: readonly (Write | Check)[];
@@ -20,7 +20,7 @@ interface WriterOptions {
   readonly tables: Tables;
   readonly newest: number;
   readonly now: () => number;
-  readonly spare: SpareRoom;
+  readonly spare: DiskReserve;
   /** Called after each commit, before its writes are answered. */
   onCommit(events: readonly StoreEvent[]): void;
 }

@@ -6,7 +6,7 @@ import path from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { silentLog } from '../../../src/api/log.js';
 import { FLOW_SCHEMAS } from '../../../src/api/resources.js';
-import { keepFlowControl } from '../../../src/apiserver/flowControl/keeper.js';
+import { reconcileFlowControl } from '../../../src/apiserver/flowControl/reconcile.js';
 import { type Kubectl, kubectlMinor, openKubectl } from '../../support/kubectl.js';
 import { runSweep, sweepBlock, sweepSteps } from '../../support/kubectlSweep.js';
 import { describeWith } from '../../support/requires.js';
@@ -22,7 +22,7 @@ describeWith({ tools: ['kubectl'] }, 'the sweep of kubectl', () => {
   beforeAll(async () => {
     api = await startSecuredApiServer();
     const { client, informers } = api;
-    stopFlowControl = keepFlowControl({ client, informers, log: silentLog });
+    stopFlowControl = reconcileFlowControl({ client, informers, log: silentLog });
     await until(async () => {
       const { items } = await client.of(FLOW_SCHEMAS).list();
       expect(items.map(({ status }) => status?.conditions?.length)).toEqual(items.map(() => 1));

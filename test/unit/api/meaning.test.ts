@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import { schemas } from '../../../src/api/gen/schemas.js';
 import { sameField, sameMeaning } from '../../../src/api/meaning.js';
-import { namedFields } from '../../../src/api/zeros.js';
+import { namedFields } from '../../../src/api/zeroValues.js';
 
 test.each([
   ['V1PodSpec', { hostNetwork: false, nodeSelector: {}, volumes: [] }, {}, true],

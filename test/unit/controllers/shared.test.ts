@@ -4,9 +4,9 @@ import { REPLICA_SETS } from '../../../src/api/resources.js';
 import { adoptionPatch, planClaims } from '../../../src/controllers/claim.js';
 import { enabledNames } from '../../../src/controllers/enabled.js';
 import { Expectations } from '../../../src/controllers/expectations.js';
-import { Settled } from '../../../src/controllers/settled.js';
 import { slowStart } from '../../../src/controllers/slowStart.js';
 import { Writes } from '../../../src/controllers/writes.js';
+import { WrittenVersions } from '../../../src/controllers/writtenVersions.js';
 import { ago, pod, replicaSet } from './support/objects.js';
 
 const FIVE_MINUTES = 5 * 60 * 1000;
@@ -76,17 +76,17 @@ describe('Writes', () => {
   });
 });
 
-describe('Settled', () => {
+describe('WrittenVersions', () => {
   const at = (resourceVersion: string) => replicaSet('a', 1, { meta: { resourceVersion } });
   test('knows objects as they were left, and no others', () => {
-    const settled = new Settled();
+    const settled = new WrittenVersions();
     expect(settled.isAsLeft('k', [])).toBe(false);
     settled.begin('k')([at('9')]);
     expect([settled.isAsLeft('k', [at('9')]), settled.isAsLeft('k', [at('10')])]).toEqual([true, false]);
     expect([settled.isAsLeft('k', []), settled.isAsLeft('other', [at('9')])]).toEqual([false, false]);
   });
   test('is not settled after a change, not even one that came while the plan was carried out', () => {
-    const settled = new Settled();
+    const settled = new WrittenVersions();
     settled.begin('k')([at('9')]);
     settled.changed('k');
     expect(settled.isAsLeft('k', [at('9')])).toBe(false);
@@ -96,7 +96,7 @@ describe('Settled', () => {
     expect(settled.isAsLeft('k', [at('9')])).toBe(false);
   });
   test('is not settled while a plan is being carried out, nor when that failed', () => {
-    const settled = new Settled();
+    const settled = new WrittenVersions();
     settled.begin('k')([at('9')]);
     settled.begin('k');
     expect(settled.isAsLeft('k', [at('9')])).toBe(false);

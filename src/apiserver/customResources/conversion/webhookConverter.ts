@@ -6,11 +6,11 @@ import type { V1CustomResourceDefinition } from '../../../api/gen/types.js';
 import type { KubeObject } from '../../../api/object.js';
 import { ApiError } from '../../../api/status.js';
 import { WebhookClient } from './call.js';
+import { ConversionCallLimits } from './callLimits.js';
 import { type Cluster, endpointOf } from './endpoint.js';
 import { ConversionError } from './error.js';
 import type { ConversionMetrics } from './metrics.js';
 import { convertedObjects, leadOf, reviewText, reviewVersionOf } from './review.js';
-import { ConversionRoom } from './room.js';
 
 interface ConverterOptions {
   readonly definition: V1CustomResourceDefinition;
@@ -25,7 +25,7 @@ export class WebhookConverter {
 
   readonly #name: string;
   readonly #client: WebhookClient;
-  readonly #room: ConversionRoom;
+  readonly #room: ConversionCallLimits;
   readonly #known: ReadonlySet<string>;
 
   constructor(options: ConverterOptions) {
@@ -34,7 +34,7 @@ export class WebhookConverter {
     const { metadata, spec } = options.definition;
     this.#name = metadata?.name ?? '';
     this.#client = new WebhookClient(spec.conversion?.webhook?.clientConfig?.caBundle);
-    this.#room = new ConversionRoom(this.#name);
+    this.#room = new ConversionCallLimits(this.#name);
     this.#known = new Set(spec.versions.map(({ name }) => `${spec.group}/${name}`));
   }
 

@@ -8,7 +8,7 @@ import { KINDS } from '../../../../src/api/kinds/index.js';
 import type { KubeObject } from '../../../../src/api/object.js';
 import { copyJson } from '../../../../src/api/ownKeys.js';
 import { qualifiedResource } from '../../../../src/api/status.js';
-import { isPointer } from '../../../../src/api/zeros.js';
+import { isPointer } from '../../../../src/api/zeroValues.js';
 import { smallest } from './smallest.js';
 import { create } from './support.js';
 

@@ -89,7 +89,7 @@ describe('planJob: how many pods', () => {
     expect(plan(of, pods).create).toHaveLength(wanted);
   });
 
-  test('makes nothing while its last deeds are not seen', () => {
+  test('makes nothing while its last actions are not seen', () => {
     expect(plan(job(), [], false).create).toEqual([]);
   });
 

@@ -7,8 +7,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { silentLog } from '../../../../src/api/log.js';
 import type { RuntimeService } from '../../../../src/cri/runtime.js';
 import { completeConfig, type KubeletConfig } from '../../../../src/kubelet/config.js';
+import type { RunningKubelet } from '../../../../src/kubelet/dependencies.js';
 import { type KubeletServers, openKubeletServers } from '../../../../src/kubelet/server/servers.js';
-import type { RunningKubelet } from '../../../../src/kubelet/surroundings.js';
 import { makeTestPki, type TestPki } from '../../../support/testPki.js';
 
 let pki: TestPki;

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { ConversionRoom } from '../../../../../src/apiserver/customResources/conversion/room.js';
+import { ConversionCallLimits } from '../../../../../src/apiserver/customResources/conversion/callLimits.js';
 
 /** Calls that end when they are told to. */
 function calls() {
@@ -10,7 +10,7 @@ function calls() {
 const settled = () => new Promise((resolve) => setImmediate(resolve));
 
 test('one user has its share of the calls, others have the rest', async () => {
-  const room = new ConversionRoom('x', { calls: 3, callsOfUser: 2 });
+  const room = new ConversionCallLimits('x', { calls: 3, callsOfUser: 2 });
   const { call, ends } = calls();
   const mine = [1, 2, 3].map(() => room.run('ann', call));
   await settled();
@@ -28,7 +28,7 @@ test('one user has its share of the calls, others have the rest', async () => {
 test('while calls are slow few may wait, and whoever waits too long has to come again', async () => {
   let now = 0;
   const limits = { calls: 1, callsOfUser: 1, waiting: 5, waitingWhenSlow: 1, slowMs: 10, patienceMs: 20 };
-  const room = new ConversionRoom('backups.example.com', limits, () => now);
+  const room = new ConversionCallLimits('backups.example.com', limits, () => now);
   const { call, ends } = calls();
   const running = room.run('ann', call);
   const first = room.run('ann', call);

@@ -8,7 +8,7 @@ const BYTES = 1024 * 1024;
 /** It is kept again when it takes no more than this share of what is free. */
 const SHARE = 1 / 2;
 
-export class SpareRoom {
+export class DiskReserve {
   readonly #file: string;
 
   #state: 'none' | 'kept' | 'given up' = 'none';

@@ -19,7 +19,7 @@ import type { LogindPlace } from './shutdown/logind.js';
 import type { ImageProblem } from './volumes/imageVolume.js';
 
 /** What the parts of a pod need from the kubelet around them. */
-export interface PartSurroundings {
+export interface PodPartDependencies {
   readonly config: KubeletConfig;
   readonly hostIps: () => readonly string[];
   readonly allocatable: () => Readonly<Record<string, string>>;
@@ -50,7 +50,7 @@ export interface KubeletParts {
   stop(): void;
 }
 
-export interface KubeletSurroundings {
+export interface KubeletDependencies {
   readonly config: KubeletOptions;
   /** Both absent when the kubelet runs alone, with static pods only. */
   readonly client?: Client | undefined;
@@ -68,12 +68,12 @@ export interface KubeletSurroundings {
   /** The system's own if left out. */
   readonly logind?: LogindPlace;
   readonly log: Log;
-  readonly parts: (around: PartSurroundings) => KubeletParts;
+  readonly parts: (around: PodPartDependencies) => KubeletParts;
   readonly now?: () => number;
 }
 
 /** The surroundings with everything that had to be asked or opened first. */
-export interface OpenedSurroundings extends KubeletSurroundings {
+export interface OpenedDependencies extends KubeletDependencies {
   readonly config: KubeletConfig;
   readonly machine: MachineFacts;
   readonly cgroupStats: CgroupStatsPort | undefined;

@@ -4,7 +4,7 @@ import type { KubeObject, Stored } from '../api/object.js';
 
 type Objects = readonly Stored<KubeObject>[];
 
-export class Settled {
+export class WrittenVersions {
   /** The versions, or the mark of a plan that is being carried out. */
   readonly #keys = new Map<string, string | symbol>();
 

@@ -1,7 +1,7 @@
 // Work on one key goes one after the other, work on different keys side by side.
 // Guarantees: in the order of asking; a failure holds nobody up; nothing is kept for a key at rest.
 
-export class KeyTurns {
+export class KeyedLock {
   /** Settles when the last one who asked for the key is done; never rejects. */
   readonly #last = new Map<string, Promise<void>>();
 

@@ -13,7 +13,7 @@ import {
   SUGGESTED_LEVELS,
   SUGGESTED_SCHEMAS,
 } from '../../../../src/apiserver/flowControl/defaults.js';
-import { judged, revised } from '../../../../src/apiserver/flowControl/keeper.js';
+import { judged, revised } from '../../../../src/apiserver/flowControl/reconcile.js';
 
 const TIME = '2026-01-01T00:00:00Z';
 const probes = SUGGESTED_SCHEMAS.find(({ metadata }) => metadata?.name === 'probes') as V1FlowSchema;

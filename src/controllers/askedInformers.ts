@@ -3,7 +3,7 @@
 import type { KubeObject } from '../api/object.js';
 import type { Informer, Informers } from '../client/informer.js';
 
-export function ownInformers(shared: Informers): Informers {
+export function askedInformers(shared: Informers): Informers {
   const asked = new Set<{ synced(): Promise<void> }>();
   return {
     of: <T extends KubeObject>(...request: Parameters<Informers['of']>): Informer<T> => {

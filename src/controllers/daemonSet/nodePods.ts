@@ -6,7 +6,7 @@ import { REVISION_LABEL } from '../revisions.js';
 import { type DaemonSet, targetNode } from './nodes.js';
 
 /** What stands on one node that the set belongs to. */
-export interface Place {
+export interface NodePods {
   readonly node: Node;
   readonly pods: readonly Pod[];
 }

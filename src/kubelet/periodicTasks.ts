@@ -11,7 +11,7 @@ import { OomWatcher } from './node/oomWatcher.js';
 import type { PodCache } from './runtime/podCache.js';
 import { runningContainers } from './runtime/runtimePod.js';
 
-interface JanitorsOptions {
+interface PeriodicTasksOptions {
   readonly config: KubeletConfig;
   readonly runtime: RuntimeService;
   readonly cache: PodCache;
@@ -24,14 +24,14 @@ interface JanitorsOptions {
   readonly forget: () => void;
 }
 
-export class Janitors {
-  readonly #options: JanitorsOptions;
+export class PeriodicTasks {
+  readonly #options: PeriodicTasksOptions;
 
   readonly #logs: LogRotator;
   readonly #oom: OomWatcher;
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(options: JanitorsOptions) {
+  constructor(options: PeriodicTasksOptions) {
     this.#options = options;
 
     const { config, runtime, cache, log, now, tellNode } = options;

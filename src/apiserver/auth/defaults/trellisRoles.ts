@@ -13,7 +13,7 @@ interface OwnRole {
   readonly subjects: readonly RbacV1Subject[];
 }
 
-export const ownRoles: readonly OwnRole[] = [
+export const trellisRoles: readonly OwnRole[] = [
   {
     name: 'trellis:controller:dns-endpoints-controller',
     rules: [
@@ -43,10 +43,11 @@ export const ownRoles: readonly OwnRole[] = [
 ];
 
 /** Bindings to a role of Kubernetes. */
-export const ownBindings: readonly { name: string; role: string; subjects: readonly RbacV1Subject[] }[] = [
-  {
-    name: 'trellis:kubelet-clients',
-    role: 'system:kubelet-api-admin',
-    subjects: [group(KUBELET_CLIENTS)],
-  },
-];
+export const trellisBindings: readonly { name: string; role: string; subjects: readonly RbacV1Subject[] }[] =
+  [
+    {
+      name: 'trellis:kubelet-clients',
+      role: 'system:kubelet-api-admin',
+      subjects: [group(KUBELET_CLIENTS)],
+    },
+  ];

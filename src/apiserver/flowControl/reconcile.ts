@@ -105,7 +105,7 @@ interface KeeperOptions {
 }
 
 /** Call what it returns to end it. */
-export function keepFlowControl({ client, informers, log, now = Date.now }: KeeperOptions): () => void {
+export function reconcileFlowControl({ client, informers, log, now = Date.now }: KeeperOptions): () => void {
   const schemas = informers.of(FLOW_SCHEMAS);
   const levels = informers.of(PRIORITY_LEVEL_CONFIGURATIONS);
   const resource = client.of(FLOW_SCHEMAS);

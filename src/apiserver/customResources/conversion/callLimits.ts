@@ -30,7 +30,7 @@ interface Waiter {
   begin(): void;
 }
 
-export class ConversionRoom {
+export class ConversionCallLimits {
   readonly #name: string;
   readonly #now: () => number;
 

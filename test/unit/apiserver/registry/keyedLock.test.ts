@@ -1,9 +1,9 @@
 // Turns by key: the order, and what is left behind.
 import { expect, test } from 'vitest';
-import { KeyTurns } from '../../../../src/apiserver/registry/keyTurns.js';
+import { KeyedLock } from '../../../../src/apiserver/registry/keyedLock.js';
 
 test('work on one key goes in the order of asking, also after a failure; other keys do not wait', async () => {
-  const turns = new KeyTurns();
+  const turns = new KeyedLock();
   const done: string[] = [];
   const work = (name: string, milliseconds: number) => async () => {
     done.push(`${name} starts`);

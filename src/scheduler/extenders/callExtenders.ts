@@ -8,18 +8,18 @@ import type { Candidates, Extender, Node } from './extender.js';
 /** Ratings go to 10, scores to 100. */
 const SCALE = 10;
 
-export interface Consultation {
+export interface ExtendersAnswer {
   /** The nodes that all of them take, each with what is to be added to its score. */
   readonly allowed: ReadonlyMap<string, number>;
   readonly failed: ReadonlyMap<string, string>;
   readonly failedForGood: ReadonlyMap<string, string>;
 }
 
-export async function consult(
+export async function callExtenders(
   extenders: readonly Extender[],
   { pod }: PodInfo,
   { nodes, log }: { readonly nodes: readonly Node[]; readonly log: Log },
-): Promise<Consultation> {
+): Promise<ExtendersAnswer> {
   const failed = new Map<string, string>();
   const failedForGood = new Map<string, string>();
   let left = nodes;
@@ -52,7 +52,7 @@ export async function consult(
 }
 
 /** What the extenders leave of the nodes where pods could be displaced. */
-export async function consultOnVictims(
+export async function callExtendersOnVictims(
   extenders: readonly Extender[],
   { pod }: PodInfo,
   { candidates, log }: { readonly candidates: Candidates; readonly log: Log },

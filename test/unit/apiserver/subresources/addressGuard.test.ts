@@ -6,7 +6,7 @@ import {
   type Reach,
   reachableLookup,
   requireReachable,
-} from '../../../../src/apiserver/subresources/reach.js';
+} from '../../../../src/apiserver/subresources/addressGuard.js';
 
 const allows = (address: string, port = 10250, reach: Reach = {}) => {
   try {
