@@ -6,7 +6,7 @@ import { againstLimit, againstPeer, type Figure } from '../lib/figure.js';
 import { runsOf, scaled } from '../lib/options.js';
 import { median, round } from '../lib/samples.js';
 import { benchNetNs, removeNetNs, runTool } from '../lib/tool.js';
-import type { Synced } from './one.js';
+import type { Synced } from './plannerProcess.js';
 import { measureTraffic, none, ours, peers, type Traffic } from './traffic.js';
 import { iptablesOf, LOCAL_PODS, MOVED, workload } from './workload.js';
 
@@ -16,7 +16,7 @@ const PEER = 'iptables and ipset';
 const percent = (ratio: number) => `${round((ratio - 1) * 100)} %`;
 const count = (number: number) => number.toLocaleString('en');
 const SIZE = `${count(POLICIES)} policies, ${count(PODS)} pods, ${LOCAL_PODS} of them here`;
-const ONE = fileURLToPath(new URL('./one.js', import.meta.url));
+const PLANNER_PROCESS = fileURLToPath(new URL('./plannerProcess.js', import.meta.url));
 /** Bytes over time: 0.97 of the throughput. */
 const MOST_TIME = 1 / 0.97;
 
@@ -31,7 +31,9 @@ async function inNamespace<T>(work: (netns: string) => Promise<T>): Promise<T> {
 
 const synced = (pods: number): Promise<Synced> =>
   inNamespace(async (netns) => {
-    const text = await runTool([process.execPath, ONE, String(pods), String(POLICIES)], { netns });
+    const text = await runTool([process.execPath, PLANNER_PROCESS, String(pods), String(POLICIES)], {
+      netns,
+    });
     return JSON.parse(text) as Synced;
   });
 

@@ -15,7 +15,7 @@ const wanted = (process.env['TRELLIS_BENCH_SIZES'] ?? '')
   .map(Number)
   .filter((size) => size > 0);
 
-const ONE = join(dirname(fileURLToPath(import.meta.url)), 'one.js');
+const MODE_PROCESS = join(dirname(fileURLToPath(import.meta.url)), 'modeProcess.js');
 const RUNS = 3;
 /** How often a run is made again that had a module loaded under its clock. */
 const REPEATS = 3;
@@ -80,7 +80,7 @@ function inTurn(jobs: readonly Job[], runs: number): Turn[] {
 async function take(job: Job, counts: boolean, connections: number): Promise<void> {
   if (job.failed === true) return;
   const { contender, services } = job;
-  const argv = [ONE, JSON.stringify(contender), String(services), String(connections)];
+  const argv = [MODE_PROCESS, JSON.stringify(contender), String(services), String(connections)];
   try {
     for (let attempt = 0; attempt < REPEATS; attempt++) {
       const before = loadedModules();

@@ -1,5 +1,5 @@
 // Measures one mode at one size: programming from nothing, one change, and what a new connection costs.
-// Guarantees: every mode does the same work in a fresh place and, run by `one.ts`, in a process of its own; kernel settings
+// Guarantees: every mode does the same work in a fresh place and, run by `modeProcess.ts`, in a process of its own; kernel settings
 // are made before the clock runs; a change is the median of several.
 import { readFileSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';

@@ -6,9 +6,9 @@ import { projectRoot } from '../../src/kernel/projectRoot.js';
 import { machineLine, today } from '../lib/machine.js';
 import { writeBlock } from '../lib/pages.js';
 import { markdownTable } from '../lib/table.js';
+import { renderChart } from './chart.js';
 import { COLUMNS } from './columns.js';
 import { renderPage, type Section } from './html.js';
-import { renderPicture } from './picture.js';
 import { renderAll } from './report.js';
 
 /** `TRELLIS_BENCH_OUT` names another directory. */
@@ -32,5 +32,5 @@ export function publish(name: 'proxy/host' | 'proxy/vm', section: Section): void
   writeBlock(projectRoot(), name, `${machine}; ${date}.\n\n${table}`);
   // The picture is of the kernel that has all modes.
   if (name === 'proxy/vm')
-    writeFileSync(join(projectRoot(), 'docs', 'proxy-report.svg'), renderPicture(section));
+    writeFileSync(join(projectRoot(), 'docs', 'proxy-report.svg'), renderChart(section));
 }

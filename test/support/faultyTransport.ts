@@ -4,7 +4,7 @@
 // that was done; what was done and what was lost is counted.
 import { ClientError } from '../../src/client/error.js';
 import type { Transport, TransportRequest, TransportResponse } from '../../src/client/transport.js';
-import { random } from '../unit/controllers/support/chance.js';
+import { random } from './random.js';
 
 /** Each a share of all requests, or of all watches. */
 interface FaultShares {

@@ -5,9 +5,9 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { expect, type TestContext, test } from 'vitest';
 import { CASES, type ReferenceCase } from '../../support/cni/cases.js';
-import { forgetOnPurpose } from '../../support/cni/onPurpose.js';
+import { ComparedHost, type Seen, sourceSeen } from '../../support/cni/comparedHost.js';
+import { withoutIntendedDifferences } from '../../support/cni/intendedDifferences.js';
 import { callPlugin, OURS, REFERENCE } from '../../support/cni/plugin.js';
-import { type Seen, Side, sourceSeen } from '../../support/cni/side.js';
 import { makeNetNs } from '../../support/netns.js';
 import { describeWith } from '../../support/requires.js';
 
@@ -33,18 +33,21 @@ describeWith(
       atEnd(() => rmSync(root, { recursive: true }));
       const [host, outside] = [await namespace(), await namespace()];
       const containers = await Promise.all(Array.from({ length: work.containers ?? 1 }, namespace));
-      const made = new Side(bin, work, host, containers, path.join(root, 'host'));
+      const made = new ComparedHost(bin, work, host, containers, path.join(root, 'host'));
       await made.prepare(outside);
       return { made, outside, container: containers[0] };
     }
 
     /** Some of the kernel's own work (carrier, link-local addresses) comes a moment later, so a difference gets time. */
-    async function expectSame(sides: [Side, Side], run: (of: Side) => Promise<unknown[]>): Promise<Seen> {
+    async function expectSame(
+      sides: [ComparedHost, ComparedHost],
+      run: (of: ComparedHost) => Promise<unknown[]>,
+    ): Promise<Seen> {
       const answers = await Promise.all(sides.map(run));
       const deadline = Date.now() + SETTLED_MS;
       for (;;) {
         const seen = await Promise.all(sides.map((of, i) => of.seen(answers[i] ?? [])));
-        const [ours, reference] = seen.map(forgetOnPurpose);
+        const [ours, reference] = seen.map(withoutIntendedDifferences);
         if (ours !== undefined && JSON.stringify(ours) === JSON.stringify(reference)) return ours;
         if (Date.now() > deadline) expect(ours).toEqual(reference);
         await new Promise((resolve) => setTimeout(resolve, 100));
@@ -62,7 +65,7 @@ describeWith(
         side(OURS, work, onTestFinished),
         side(REFERENCE, work, onTestFinished),
       ]);
-      const sides: [Side, Side] = [ours.made, reference.made];
+      const sides: [ComparedHost, ComparedHost] = [ours.made, reference.made];
       const added = await expectSame(sides, (of) => of.add());
       expect(JSON.stringify(added.answers)).not.toContain('failed');
       for (const { container, outside } of work.sends === undefined ? [] : [ours, reference])

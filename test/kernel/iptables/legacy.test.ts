@@ -9,7 +9,7 @@ import { Channel } from '../../../src/kernel/channel.js';
 import { openIptables } from '../../../src/kernel/iptables/adapter.js';
 import { tableChanges } from '../../../src/kernel/iptables/native/replacement.js';
 import { netNsPerTest, type TestNetNs } from '../../support/netns.js';
-import { type BothWays, sameRulesBothWays } from '../../support/proxy/bothWays.js';
+import { type NativeAndTool, sameRulesByNativeAndTool } from '../../support/proxy/nativeAndTool.js';
 import { random, randomPort, stateOf } from '../../support/proxy/port.js';
 import { trafficOf } from '../../support/proxy/trafficOptions.js';
 import { describeWith } from '../../support/requires.js';
@@ -47,7 +47,7 @@ describeWith(
     }
 
     /** The same lines both ways, each in a namespace of its own. */
-    async function both(family: IpFamily): Promise<BothWays> {
+    async function both(family: IpFamily): Promise<NativeAndTool> {
       const [ours, theirs] = [await netns.make(), await netns.make()];
       const native = await nativeIn(ours, family);
       const [reader, tool] = [await toolIn(ours, family), await toolIn(theirs, family)];
@@ -65,7 +65,7 @@ describeWith(
       };
     }
 
-    sameRulesBothWays(both, { rounds: 4 });
+    sameRulesByNativeAndTool(both, { rounds: 4 });
 
     const OURS = [
       '*filter',

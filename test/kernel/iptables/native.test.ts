@@ -8,7 +8,7 @@ import { NotUnderstood } from '../../../src/kernel/iptables/native/sections.js';
 import { openNft } from '../../../src/kernel/nftables/adapter.js';
 import type { NftPort } from '../../../src/kernel/nftables/port.js';
 import { netNsPerTest, type TestNetNs } from '../../support/netns.js';
-import { type BothWays, sameRulesBothWays } from '../../support/proxy/bothWays.js';
+import { type NativeAndTool, sameRulesByNativeAndTool } from '../../support/proxy/nativeAndTool.js';
 import { random, randomPort, stateOf } from '../../support/proxy/port.js';
 import { trafficOf } from '../../support/proxy/trafficOptions.js';
 import { describeWith } from '../../support/requires.js';
@@ -40,7 +40,7 @@ describeWith(
     const netns = netNsPerTest();
 
     /** The same lines both ways, each in a namespace of its own. */
-    async function both(family: IpFamily, isFirst: boolean): Promise<BothWays> {
+    async function both(family: IpFamily, isFirst: boolean): Promise<NativeAndTool> {
       // The first of each family goes in many small steps.
       const mostLines = isFirst ? 25 : 10_000;
       const [ours, theirs] = [await netns.make(), await netns.make()];
@@ -67,7 +67,7 @@ describeWith(
       };
     }
 
-    sameRulesBothWays(both, { rounds: 8 });
+    sameRulesByNativeAndTool(both, { rounds: 8 });
 
     test('are found again by the tool, which can delete each of them', async () => {
       const ns = await netns.make();

@@ -139,7 +139,7 @@ describeWith(
       async (name, backend) => {
         const written = [name, backend] as const;
         const { node } = await bare();
-        const script = join(import.meta.dirname, '../../support/proxy/killedSync.mjs');
+        const script = join(import.meta.dirname, '../../support/proxy/endlessSync.mjs');
         for (const afterMs of [30, 90, 180, 300]) {
           const child = spawn(process.execPath, [script, name, node.path, '150', backend], {
             stdio: ['ignore', 'pipe', 'inherit'],

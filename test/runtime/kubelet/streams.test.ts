@@ -7,7 +7,7 @@ import { Readable, Writable } from 'node:stream';
 import { Exec, KubeConfig, type V1Status } from '@kubernetes/client-node';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { BUSYBOX } from '../../support/imageArchive.js';
-import { type Door, openKubectlDoor } from '../../support/kubelet/kubectlDoor.js';
+import { type LocalPort, openKubectlServer } from '../../support/kubelet/kubectlServer.js';
 import { StreamingNode } from '../../support/kubelet/streamingNode.js';
 import { describeWith } from '../../support/requires.js';
 import { makeTestPki } from '../../support/testPki.js';
@@ -24,7 +24,7 @@ const TALK = 'while read line; do echo "heard $line"; done; exec sleep 10000';
 
 describeWith(needs, 'kubectl through the kubelet', () => {
   let node: StreamingNode;
-  let door: Door;
+  let kubectlServer: LocalPort;
 
   beforeAll(async () => {
     const pki = await makeTestPki();
@@ -34,16 +34,21 @@ describeWith(needs, 'kubectl through the kubelet', () => {
       { name: 'talk', script: TALK, stdin: true },
     ]);
     const client = { ...(await pki.client('apiserver')), ca: pki.ca };
-    door = await openKubectlDoor({ own: await pki.server(), pod: node.pod, kubeletPort: node.port, client });
+    kubectlServer = await openKubectlServer({
+      own: await pki.server(),
+      pod: node.pod,
+      kubeletPort: node.port,
+      client,
+    });
   });
   afterAll(async () => {
-    await door?.close();
+    await kubectlServer?.close();
     await node?.close();
   });
 
   const flags = () => [
     '--kubeconfig=/dev/null',
-    `--server=https://127.0.0.1:${door.port}`,
+    `--server=https://127.0.0.1:${kubectlServer.port}`,
     '--insecure-skip-tls-verify',
     '--token=any',
   ];
@@ -81,7 +86,7 @@ describeWith(needs, 'kubectl through the kubelet', () => {
     const { command, input, tty } = options;
     const config = new KubeConfig();
     config.loadFromOptions({
-      clusters: [{ name: 'c', server: `https://127.0.0.1:${door.port}`, skipTLSVerify: true }],
+      clusters: [{ name: 'c', server: `https://127.0.0.1:${kubectlServer.port}`, skipTLSVerify: true }],
       users: [{ name: 'u', token: 'any' }],
       contexts: [{ name: 'x', cluster: 'c', user: 'u' }],
       currentContext: 'x',

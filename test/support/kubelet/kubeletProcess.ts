@@ -34,7 +34,7 @@ export const KUBELET_MAIN = path.resolve('dist/src/cli/main.js');
 
 export class KubeletProcess {
   readonly #flags: readonly string[];
-  readonly #door: Door;
+  readonly #door: LocalPort;
 
   #child: ChildProcess | undefined;
   #said: Buffer[] = [];
@@ -42,7 +42,7 @@ export class KubeletProcess {
   private constructor(
     readonly manifests: string,
     flags: readonly string[],
-    door: Door,
+    door: LocalPort,
   ) {
     this.#flags = flags;
     this.#door = door;
@@ -51,7 +51,7 @@ export class KubeletProcess {
   static async make(node: CriNode, api: TestApiServer, more: object = {}): Promise<KubeletProcess> {
     const { directory, cgroupParent } = node.node;
     const at = (name: string) => path.join(directory, name);
-    const door = await Door.open(api.server.port);
+    const door = await LocalPort.open(api.server.port);
     mkdirSync(at('manifests'), { recursive: true });
     writeFileSync(at('kubeconfig'), kubeconfig(api, door.port), { mode: 0o600 });
     writeFileSync(
@@ -138,7 +138,7 @@ export class KubeletProcess {
 }
 
 /** Hands connections through, until it is told not to. */
-class Door {
+class LocalPort {
   readonly #target: number;
 
   readonly #sockets = new Set<Socket>();
@@ -149,8 +149,8 @@ class Door {
     this.#target = target;
   }
 
-  static async open(target: number): Promise<Door> {
-    const door = new Door(target);
+  static async open(target: number): Promise<LocalPort> {
+    const door = new LocalPort(target);
     await door.#listen({ port: 0, host: '127.0.0.1' });
     return door;
   }

@@ -8,7 +8,7 @@ import type { Pod } from '../../../src/kubelet/ports.js';
 import { type KubeletServer, openKubeletServer } from '../../../src/kubelet/server/server.js';
 import { CriNode, containerOf } from '../criNode.js';
 import type { TestPki } from '../testPki.js';
-import { type Door, openPassage } from './kubectlDoor.js';
+import { type LocalPort, openPassage } from './kubectlServer.js';
 import { podWith } from './podparts.js';
 
 interface Script {
@@ -20,7 +20,7 @@ interface Script {
 
 export class StreamingNode {
   readonly #node: CriNode;
-  readonly #passages = new Map<string, Door>();
+  readonly #passages = new Map<string, LocalPort>();
   #server: KubeletServer | undefined;
 
   private constructor(

@@ -8,7 +8,7 @@ import { deploymentController } from '../../../src/controllers/deployment/contro
 import { isActive, isReady } from '../../../src/controllers/pods.js';
 import { replicaSetController } from '../../../src/controllers/replicaSet/controller.js';
 import { FakeApi } from '../../support/fakeApi.js';
-import { random, turn } from './support/chance.js';
+import { random, turn } from '../../support/random.js';
 import { startControllers } from './support/running.js';
 
 const stops: (() => Promise<void>)[] = [];

@@ -16,7 +16,7 @@ import { jobController } from '../../../src/controllers/job/controller.js';
 import { isActive, isFinished, isReady } from '../../../src/controllers/pods.js';
 import { statefulSetController } from '../../../src/controllers/statefulSet/controller.js';
 import { FakeApi } from '../../support/fakeApi.js';
-import { random, turn } from './support/chance.js';
+import { random, turn } from '../../support/random.js';
 import { startControllers } from './support/running.js';
 
 type Pod = Stored<V1Pod>;

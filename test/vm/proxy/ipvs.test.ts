@@ -237,7 +237,7 @@ describeWith(
 
     test.runIf(LONG)('are put right after a sync that was killed', async () => {
       const { node, open } = await place(bare);
-      const script = join(import.meta.dirname, '../../support/proxy/killedSync.mjs');
+      const script = join(import.meta.dirname, '../../support/proxy/endlessSync.mjs');
       for (const afterMs of [30, 300, 900, 2000]) {
         const child = spawn(process.execPath, [script, 'ipvs', node.path, '150', 'legacy'], {
           stdio: ['ignore', 'pipe', 'inherit'],

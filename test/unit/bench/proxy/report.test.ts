@@ -1,8 +1,8 @@
 // The page of the proxy comparison: whole in itself, every row shown and drawn.
 import { describe, expect, test } from 'vitest';
+import { renderChart } from '../../../../bench/proxy/chart.js';
 import { renderPage } from '../../../../bench/proxy/html.js';
 import type { Row, Run } from '../../../../bench/proxy/measure.js';
-import { renderPicture } from '../../../../bench/proxy/picture.js';
 import { renderRows } from '../../../../bench/proxy/report.js';
 
 const row = (label: string, services: number, factor: number): Row => {
@@ -73,7 +73,7 @@ describe('the page of the comparison', () => {
 });
 
 describe('the picture of the comparison', () => {
-  const picture = renderPicture({
+  const picture = renderChart({
     title: 'In a <machine>',
     rows: ['ipvs', 'iptables-legacy'].flatMap((label) => [row(label, 100, 1), row(label, 10_000, 7)]),
   });

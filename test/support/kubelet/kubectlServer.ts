@@ -16,19 +16,19 @@ const DOCUMENTS: Readonly<Record<string, object>> = {
 };
 const SUBRESOURCE = /^\/api\/v1\/namespaces\/([^/]+)\/pods\/([^/]+)\/(exec|attach|portforward|log)$/;
 
-export interface Door {
+export interface LocalPort {
   readonly port: number;
   close(): Promise<void>;
 }
 
 /** Answers kubectl, and hands streams and logs to the kubelet at `kubeletPort`. */
-export async function openKubectlDoor(options: {
+export async function openKubectlServer(options: {
   readonly own: PemPair;
   readonly pod: Pod;
   readonly kubeletPort: number;
   /** With which the door shows itself to the kubelet. */
   readonly client: PemPair & { readonly ca: string };
-}): Promise<Door> {
+}): Promise<LocalPort> {
   const { own, pod, kubeletPort, client } = options;
   const kubelet = { host: '127.0.0.1', port: kubeletPort, ...client };
   const sockets = new Set<Duplex>();
@@ -63,7 +63,7 @@ export async function openKubectlDoor(options: {
 }
 
 /** A port here that leads to a port of the loopback inside a network namespace. */
-export function openPassage(netnsPath: string, port: number): Promise<Door> {
+export function openPassage(netnsPath: string, port: number): Promise<LocalPort> {
   const sockets = new Set<Duplex>();
   const server = net.createServer({ allowHalfOpen: true }, (socket) => {
     sockets.add(socket);
@@ -85,7 +85,7 @@ function kubeletPath({ pathname, searchParams, search }: URL): string | undefine
   return verb === undefined ? undefined : `/${verb}/${place}/${searchParams.get('container')}${search}`;
 }
 
-async function listening(server: net.Server, sockets: ReadonlySet<Duplex>): Promise<Door> {
+async function listening(server: net.Server, sockets: ReadonlySet<Duplex>): Promise<LocalPort> {
   await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
   return {
     port: (server.address() as AddressInfo).port,

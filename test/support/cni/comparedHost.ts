@@ -25,7 +25,7 @@ export interface Seen {
   readonly files: Record<string, string>;
 }
 
-export class Side {
+export class ComparedHost {
   readonly #results: Record<string, unknown>[][] = [];
 
   constructor(

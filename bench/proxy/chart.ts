@@ -15,7 +15,7 @@ const LEGEND_WIDTH = 150;
 const STYLE = `text { font: 12px system-ui, sans-serif; fill: #6b7078; } .title { font-weight: 600; } .grid { stroke: #c4c8ce; }
 @media (prefers-color-scheme: dark) { text { fill: #9aa0a8; } .grid { stroke: #4a5058; } }`;
 
-export function renderPicture({ title, rows }: Section): string {
+export function renderChart({ title, rows }: Section): string {
   const labels = [...new Set(rows.map(({ label }) => label))];
   const width = PLOTS.length * (PLOT_SIZE.width + GAP);
   const legend = labels.map((label, index) => {

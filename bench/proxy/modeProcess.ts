@@ -1,5 +1,5 @@
 // One mode at one size, in a process of its own so that its memory is its own; prints its run as one line of JSON.
-// usage: node one.js CONTENDER SERVICES CONNECTIONS NODE      NODE: the namespace that it runs in
+// usage: node modeProcess.js CONTENDER SERVICES CONNECTIONS NODE      NODE: the namespace that it runs in
 import { type Contender, measure } from './measure.js';
 
 const [contender = '', services, connections, node = ''] = process.argv.slice(2);

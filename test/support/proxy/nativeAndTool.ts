@@ -10,7 +10,7 @@ import { random, randomPort, stateOf } from './port.js';
 import { trafficOf } from './trafficOptions.js';
 
 /** Two namespaces: what is written goes into one natively and into the other by the tool. */
-export interface BothWays {
+export interface NativeAndTool {
   write(lines: readonly string[]): Promise<void>;
   compare(): Promise<void>;
   /** What the tool finds. */
@@ -22,8 +22,8 @@ const CASES = (['ip', 'ip6'] as const).flatMap((family) =>
 );
 
 /** `isFirst` of each family, for what need not be tried with every option. */
-export function sameRulesBothWays(
-  both: (family: IpFamily, isFirst: boolean) => Promise<BothWays>,
+export function sameRulesByNativeAndTool(
+  both: (family: IpFamily, isFirst: boolean) => Promise<NativeAndTool>,
   { rounds }: { readonly rounds: number },
 ): void {
   test.each(CASES)(

@@ -1,5 +1,5 @@
 // A process that syncs many services over and over in a namespace, until somebody ends it. Runs what was built.
-// usage: node killedSync.mjs MODE NAMESPACE SERVICES [BACKEND]
+// usage: node endlessSync.mjs MODE NAMESPACE SERVICES [BACKEND]
 import { workload } from '../../../dist/bench/proxy/workload.js';
 import { openMode } from '../../../dist/src/proxy/modes.js';
 

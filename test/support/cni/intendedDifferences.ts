@@ -1,6 +1,6 @@
 // Where our plugins differ from the reference ones on purpose, each with its reason.
 // Guarantees: a difference that is not in this table fails the comparison.
-import type { Seen } from './side.js';
+import type { Seen } from './comparedHost.js';
 
 interface Difference {
   readonly what: string;
@@ -56,5 +56,5 @@ const ON_PURPOSE: readonly Difference[] = [
   },
 ];
 
-export const forgetOnPurpose = (seen: Seen): Seen =>
+export const withoutIntendedDifferences = (seen: Seen): Seen =>
   ON_PURPOSE.reduce((rest, { forget }) => forget(rest), seen);
