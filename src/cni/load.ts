@@ -46,14 +46,6 @@ export async function loadNetwork(name: string, dir = DEFAULT_CONF_DIR): Promise
   throw notFound(`no network is called ${name} in ${dir}`, problems, networks);
 }
 
-/** The network that a runtime without a wish uses: the first by file name. */
-export async function defaultNetwork(dir = DEFAULT_CONF_DIR): Promise<NetworkList> {
-  const { networks, problems } = await loadNetworks(dir);
-  const [first] = networks;
-  if (first === undefined) throw notFound(`no network configuration in ${dir}`, problems, networks);
-  return first;
-}
-
 /** One file, by its ending: .conflist is a list, .conf and .json are single plugins. */
 export async function loadFile(file: string): Promise<NetworkList> {
   const source = { name: file, text: await read(file) };

@@ -14,7 +14,6 @@ interface ForwarderOptions {
   readonly servers: readonly string[];
   readonly timeoutMs?: number;
   readonly port?: number;
-  readonly maxEntries?: number;
   readonly log: Log;
   now?(): number;
 }
@@ -60,14 +59,7 @@ interface Kept {
 }
 
 export function makeForwarder(options: ForwarderOptions): Forwarder {
-  const {
-    servers,
-    timeoutMs = TIMEOUT_MS,
-    port = SERVER_PORT,
-    maxEntries = MAX_ENTRIES,
-    log,
-    now = Date.now,
-  } = options;
+  const { servers, timeoutMs = TIMEOUT_MS, port = SERVER_PORT, log, now = Date.now } = options;
   const kept = new Map<string, Kept>();
   const asking = new Map<string, Promise<Reply>>();
   const upstreams = servers.map((server) => ({ server, upstream: new Upstream({ server, port, now }) }));
@@ -92,7 +84,7 @@ export function makeForwarder(options: ForwarderOptions): Forwarder {
     if (ttl === 0) return;
     // The oldest goes first: a Map remembers the order of insertion.
     const [oldest] = kept.keys();
-    if (kept.size >= maxEntries && oldest !== undefined) kept.delete(oldest);
+    if (kept.size >= MAX_ENTRIES && oldest !== undefined) kept.delete(oldest);
     kept.set(key, { reply, from: now(), until: now() + ttl * 1000 });
   };
   return {

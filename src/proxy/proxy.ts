@@ -28,8 +28,6 @@ export interface ProxyOptions {
   readonly minSyncPeriodMs?: number;
   /** How often everything is compared with the kernel, whatever happened. */
   readonly syncPeriodMs?: number;
-  /** How often a mode whose kernel tells no events is looked at. */
-  readonly driftPeriodMs?: number;
   /** Called after every sync that succeeded. */
   onSynced?(): void;
   /** Tells of a service of which something cannot be programmed. */
@@ -123,11 +121,11 @@ export class NodeProxy {
 
   /** Three ways to learn of what others did: events, cheap looks where there are none, and a whole look now and then. */
   #watch(): void {
-    const { mode, syncPeriodMs = SYNC_PERIOD_MS, driftPeriodMs = DRIFT_PERIOD_MS } = this.#options;
+    const { mode, syncPeriodMs = SYNC_PERIOD_MS } = this.#options;
     const unwatch = mode.watch?.(() => this.#repair());
     const poll = pollDrift({
       mode: { check: () => this.#check(), ...(mode.stamp && { stamp: mode.stamp.bind(mode) }) },
-      periodMs: driftPeriodMs,
+      periodMs: DRIFT_PERIOD_MS,
       syncs: () => (this.#isSyncing ? undefined : this.#syncs),
       onDrift: () => this.#repair(),
     });

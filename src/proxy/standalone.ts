@@ -23,8 +23,6 @@ export interface StandaloneOptions {
   readonly informers: Informers;
   readonly table: string;
   readonly families?: readonly IpFamily[];
-  /** Modes whose remains are removed; all others when left out. */
-  readonly formerModes?: readonly (typeof MODE_NAMES)[number][];
   /** Tells of a service of which something cannot be programmed. */
   readonly refused?: ServingOptions['refused'];
   readonly log: Log;
@@ -96,7 +94,7 @@ async function chainsFor(mode: ProxyMode, { log, lockDir }: StandaloneOptions) {
 
 async function startMode(options: Chosen): Promise<StandaloneProxy> {
   const { config, informers, nodeName, mode, modeOptions, chains, log } = options;
-  const names = chains === undefined ? [] : (options.formerModes ?? MODE_NAMES);
+  const names = chains === undefined ? [] : MODE_NAMES;
   const former = names.filter((name) => name !== mode.name);
   const cleanUp = async (names: typeof former) => {
     for (const [name, error] of await cleanUpModes(names, modeOptions))

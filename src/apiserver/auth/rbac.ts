@@ -9,10 +9,6 @@ export const SUPERUSER_GROUP = 'system:masters';
 export const AUTHENTICATED_GROUP = 'system:authenticated';
 export const UNAUTHENTICATED_GROUP = 'system:unauthenticated';
 
-export function rulesAllow(rules: readonly V1PolicyRule[], attributes: Attributes): boolean {
-  return rules.some((rule) => ruleAllows(rule, attributes));
-}
-
 export function ruleAllows(rule: V1PolicyRule, attributes: Attributes): boolean {
   if (!matches(rule.verbs, attributes.verb)) return false;
   if (attributes.path !== undefined)
@@ -72,10 +68,6 @@ export function forbiddenError(attributes: Attributes, reason = ''): ApiError {
   const why = reason === '' ? denialOf(attributes) : `${denialOf(attributes)}: ${reason}`;
   if (attributes.path !== undefined) return statusError('Forbidden', `forbidden: ${why}`, {});
   return forbidden(attributes, attributes.name, why);
-}
-
-export function forbiddenMessage(attributes: Attributes, reason = ''): string {
-  return forbiddenError(attributes, reason).message;
 }
 
 function matches(values: readonly string[] | undefined, wanted: string): boolean {

@@ -21,7 +21,6 @@ export interface ContainerdOptions {
   readonly disableApparmor: boolean;
   /** Without the controller of huge pages a container could not start: each is told a limit, if only of none. */
   readonly disableHugetlb: boolean;
-  readonly logLevel?: 'debug' | 'info' | 'warn' | 'error';
 }
 
 /** Other snapshotters, which would warn of what the machine lacks, and services that nobody here calls. */
@@ -56,7 +55,7 @@ export function containerdConfig(options: ContainerdOptions): string {
   const parts = [
     lines({ version: 2, root, state, disabled_plugins: DISABLED_PLUGINS }).join('\n'),
     table('grpc', { address: options.socketPath }),
-    table('debug', { level: options.logLevel ?? 'warn' }),
+    table('debug', { level: 'warn' }),
     table(CRI, {
       sandbox_image: options.sandboxImage,
       stream_server_address: '127.0.0.1',

@@ -60,14 +60,3 @@ export function versionOf(hierarchies: readonly Hierarchy[]): CgroupVersion | un
   if (v1) return v2 ? 'hybrid' : 'v1';
   return v2 ? 'v2' : undefined;
 }
-
-/** The group of a process by controller, from /proc/<pid>/cgroup; v2's under the empty name. */
-export function parseMembership(text: string): ReadonlyMap<string, string> {
-  const groups = new Map<string, string>();
-  for (const line of text.split('\n')) {
-    const [, controllers, path] = /^\d+:([^:]*):(.*)$/.exec(line) ?? [];
-    if (controllers === undefined || path === undefined) continue;
-    for (const name of controllers.split(',')) groups.set(name, path);
-  }
-  return groups;
-}

@@ -20,12 +20,6 @@ const DEFAULT_PERIOD_US = 100_000;
 export const sharesToWeight = (shares: number): number =>
   1 + Math.floor(((clampShares(shares) - MIN_SHARES) * (MAX_WEIGHT - 1)) / (MAX_SHARES - MIN_SHARES));
 
-export const weightToShares = (weight: number): number =>
-  MIN_SHARES +
-  Math.floor(
-    ((Math.min(Math.max(weight, 1), MAX_WEIGHT) - 1) * (MAX_SHARES - MIN_SHARES)) / (MAX_WEIGHT - 1),
-  );
-
 const clampShares = (shares: number): number => Math.min(Math.max(shares, MIN_SHARES), MAX_SHARES);
 
 export function planWrites(resources: CgroupResources, kind: 'v1' | 'v2'): readonly Write[] {

@@ -4,11 +4,6 @@ import type { Scratch } from '../choose.js';
 import { diagnosisMessage, REJECTED, Rejections, reasonsOf } from '../diagnosis.js';
 import { type Victims, victimsOn, type WhatIf } from './victims.js';
 
-type Preemption =
-  | { readonly victims: Victims }
-  /** Why there is none: the part of the message after the reasons of the nodes. */
-  | { readonly message: string };
-
 const NO_VICTIMS = 'No preemption victims found for incoming pod';
 const NOT_HELPFUL = 'Preemption is not helpful for scheduling';
 const LEAST_CANDIDATES = 100;
@@ -29,14 +24,6 @@ function whyNotEligible({ pod, snapshot, nominations }: WhatIf): string | undefi
 interface PreemptOptions {
   readonly scratch: Scratch;
   random(): number;
-}
-
-/** Kubernetes' choice among the nodes where room could be made. */
-export function choosePreemption(whatIf: WhatIf, options: PreemptOptions): Preemption {
-  const found = findCandidates(whatIf, options);
-  if ('message' in found) return found;
-  const victims = gentlest(found.candidates);
-  return victims === undefined ? { message: '' } : { victims };
 }
 
 /** At least one node where room could be made, or why there is none. */

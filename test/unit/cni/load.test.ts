@@ -4,7 +4,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { defaultNetwork, loadFile, loadNetwork, loadNetworks } from '../../../src/cni/load.js';
+import { loadFile, loadNetwork, loadNetworks } from '../../../src/cni/load.js';
 
 let dir = '';
 beforeEach(() => {
@@ -34,7 +34,6 @@ test('networks come in the order of their files, whatever their endings', async 
   const { networks, problems } = await loadNetworks(dir);
   expect(networks.map(({ name }) => name)).toEqual(['a', 'b', 'c']);
   expect(problems).toEqual([]);
-  expect((await defaultNetwork(dir)).name).toBe('a');
 });
 
 test('of two with one name the list wins, then the first file', async () => {
@@ -52,7 +51,6 @@ describe('a broken file', () => {
     put('10.conflist', '{');
     put('20.conflist', list('good'));
     expect((await loadNetwork('good', dir)).name).toBe('good');
-    expect((await defaultNetwork(dir)).name).toBe('good');
     expect((await loadNetworks(dir)).problems).toHaveLength(1);
   });
 
@@ -68,7 +66,7 @@ describe('a broken file', () => {
 });
 
 test('an empty or missing directory holds no network', async () => {
-  await expect(defaultNetwork(dir)).rejects.toMatchObject({ code: 'NETWORK_NOT_FOUND' });
+  expect((await loadNetworks(dir)).networks).toEqual([]);
   await expect(loadNetwork('n', `${dir}/none`)).rejects.toMatchObject({ code: 'NETWORK_NOT_FOUND' });
 });
 

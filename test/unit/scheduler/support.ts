@@ -3,6 +3,8 @@ import type { V1Node, V1NodeSpec, V1Pod, V1PodSpec } from '../../../src/api/gen/
 import type { Stored } from '../../../src/api/object.js';
 import { isRefused, type Plugin } from '../../../src/scheduler/plugin.js';
 import { podInfoOf } from '../../../src/scheduler/podInfo.js';
+import { findCandidates, gentlest } from '../../../src/scheduler/preemption/preempt.js';
+import type { Victims } from '../../../src/scheduler/preemption/victims.js';
 import { Snapshot } from '../../../src/scheduler/snapshot/snapshot.js';
 
 export function makePod(name: string, spec: Partial<V1PodSpec> = {}, extra: object = {}): Stored<V1Pod> {
@@ -78,4 +80,14 @@ export function scoresOf(
   if (scorer === undefined) return undefined;
   scorer.score(slots, slots.length, out);
   return Object.fromEntries([...slots].map((slot, at) => [snapshot.table.names[slot] ?? '', out[at] ?? 0]));
+}
+
+/** The victims on the node that preemption would choose, or why there is none. */
+export function choosePreemption(
+  ...asked: Parameters<typeof findCandidates>
+): { readonly victims: Victims } | { readonly message: string } {
+  const found = findCandidates(...asked);
+  if ('message' in found) return found;
+  const victims = gentlest(found.candidates);
+  return victims === undefined ? { message: '' } : { victims };
 }

@@ -9,12 +9,11 @@ import { FilterRun } from '../../../src/scheduler/filterRun.js';
 import { Nominations } from '../../../src/scheduler/nominations.js';
 import { type PodInfo, podInfoOf } from '../../../src/scheduler/podInfo.js';
 import { Budgets } from '../../../src/scheduler/preemption/budgets.js';
-import { choosePreemption } from '../../../src/scheduler/preemption/preempt.js';
 import type { Victims } from '../../../src/scheduler/preemption/victims.js';
 import { Snapshot } from '../../../src/scheduler/snapshot/snapshot.js';
 import { KnownVerdicts, Verdicts } from '../../../src/scheduler/verdicts.js';
 import { Dice } from '../../support/scheduler/random.js';
-import { makeNode, makePod } from './support.js';
+import { choosePreemption, makeNode, makePod } from './support.js';
 
 const CLUSTERS = 25;
 const STEPS = 50;

@@ -1,7 +1,7 @@
 // RBAC arithmetic as tables: which rule allows what, and how a refusal reads.
 import { describe, expect, test } from 'vitest';
 import type { V1PolicyRule } from '../../../../src/api/gen/types.js';
-import { forbiddenMessage, rulesAllow, subjectKey } from '../../../../src/apiserver/auth/rbac.js';
+import { forbiddenError, ruleAllows, subjectKey } from '../../../../src/apiserver/auth/rbac.js';
 import type { Attributes } from '../../../../src/apiserver/identity.js';
 
 const asked = (changes: Partial<Attributes> = {}): Attributes => ({
@@ -82,7 +82,7 @@ describe('a rule', () => {
     ['of paths allows no resource', { verbs: ['*'], nonResourceURLs: ['*'] }, asked(), false],
   ];
   test.each(cases)('%s', (_, given, attributes, expected) => {
-    expect(rulesAllow([given], attributes)).toBe(expected);
+    expect(ruleAllows(given, attributes)).toBe(expected);
   });
 });
 
@@ -103,7 +103,7 @@ describe('a refusal', () => {
     ['forbidden: User "jane" cannot get path "/metrics"', path('/metrics')],
   ];
   test.each(cases)('%s', (message, attributes) => {
-    expect(forbiddenMessage(attributes)).toBe(message);
+    expect(forbiddenError(attributes).message).toBe(message);
   });
 });
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { parseHierarchies, parseMembership, versionOf } from '../../../../src/kernel/cgroup/hierarchy.js';
-import { planWrites, sharesToWeight, weightToShares } from '../../../../src/kernel/cgroup/limits.js';
+import { parseHierarchies, versionOf } from '../../../../src/kernel/cgroup/hierarchy.js';
+import { planWrites, sharesToWeight } from '../../../../src/kernel/cgroup/limits.js';
 
 const V1 = `tmpfs /sys/fs/cgroup tmpfs rw,relatime,mode=755 0 0
 cgroup /sys/fs/cgroup/cpu,cpuacct cgroup rw,nosuid,nodev,noexec,relatime,cpu,cpuacct 0 0
@@ -33,17 +33,6 @@ describe('where control groups are mounted', () => {
   ])('the version is %s', (version, mounts) => {
     expect(versionOf(parseHierarchies(mounts))).toBe(version);
   });
-
-  test('the group of a process is known by controller', () => {
-    const text = '9:name=systemd:/\n4:memory:/a:b\n2:cpu,cpuacct:/c\n0::/d\nnonsense\n';
-    expect(Object.fromEntries(parseMembership(text))).toEqual({
-      'name=systemd': '/',
-      memory: '/a:b',
-      cpu: '/c',
-      cpuacct: '/c',
-      '': '/d',
-    });
-  });
 });
 
 describe('limits of control groups', () => {
@@ -55,11 +44,6 @@ describe('limits of control groups', () => {
     [1_000_000, 10_000],
   ])('%i shares are a weight of %i', (shares, weight) => {
     expect(sharesToWeight(shares)).toBe(weight);
-  });
-
-  test('a weight becomes shares that become the same weight', () => {
-    for (const weight of [1, 39, 100, 9_999, 10_000])
-      expect(Math.abs(sharesToWeight(weightToShares(weight)) - weight)).toBeLessThanOrEqual(1);
   });
 
   const all = { cpuShares: 1, cpuQuotaUs: 50_000, memoryLimitBytes: -1, pidsLimit: -1 };

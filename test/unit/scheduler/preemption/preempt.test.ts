@@ -8,8 +8,7 @@ import { FilterRun } from '../../../../src/scheduler/filterRun.js';
 import { Nominations } from '../../../../src/scheduler/nominations.js';
 import { podInfoOf } from '../../../../src/scheduler/podInfo.js';
 import { Budgets } from '../../../../src/scheduler/preemption/budgets.js';
-import { choosePreemption } from '../../../../src/scheduler/preemption/preempt.js';
-import { type Filled, makeNode, makePod, requesting, snapshotOf } from '../support.js';
+import { choosePreemption, type Filled, makeNode, makePod, requesting, snapshotOf } from '../support.js';
 
 const profile = defaultProfile();
 const one = (name: string) => makeNode(name, { allocatable: { cpu: '1' } });
