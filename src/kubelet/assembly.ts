@@ -193,7 +193,7 @@ export class KubeletAssembly implements RunningKubelet {
       apiPod: (pod) => this.#pods.apiPod(pod),
       isFinished: (uid) => this.#workers.isFinished(uid),
     });
-    statuses.on((_, status, previous) => this.#metrics.told(status, previous));
+    statuses.on((pod, status, previous) => this.#metrics.told(pod, status, previous));
     return statuses;
   }
 

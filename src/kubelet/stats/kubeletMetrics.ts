@@ -81,10 +81,6 @@ export class KubeletMetrics {
     this.#lastSeen = this.#seconds();
   }
 
-  podRuns(createdMs: number, nowMs: number): void {
-    this.#starts.observe('', Math.max(0, nowMs - createdMs) / 1000);
-  }
-
   probed({ metadata }: Pod, container: string, kind: ProbeKind, outcome: string): void {
     const result = { success: 'successful', warning: 'successful', failure: 'failed' }[outcome] ?? 'unknown';
     const { name: pod, namespace = 'default', uid } = metadata;
@@ -96,8 +92,15 @@ export class KubeletMetrics {
     this.#evictions.add({ eviction_signal: signal });
   }
 
-  /** A pod has another status than before: its containers that have ended meanwhile are counted. */
-  told(status: V1PodStatus, previous: V1PodStatus): void {
+  /** A pod has another status than before: that it runs now, and its containers that have ended meanwhile, are counted. */
+  told({ metadata }: Pod, status: V1PodStatus, previous: V1PodStatus): void {
+    // Of a pod that ran before this kubelet started, nothing was pending.
+    if (
+      previous.phase === 'Pending' &&
+      status.phase === 'Running' &&
+      metadata.creationTimestamp !== undefined
+    )
+      this.#starts.observe('', Math.max(0, this.#seconds() - Date.parse(metadata.creationTimestamp) / 1000));
     for (const [container_type, list] of Object.entries(STATUS_LISTS))
       for (const { name, state } of status[list] ?? []) {
         const wasEnded = previous[list]?.some((one) => one.name === name && one.state?.terminated);

@@ -4,6 +4,7 @@ import { KubeletMetrics } from '../../../src/kubelet/stats/kubeletMetrics.js';
 import { cadvisorMetrics, resourceMetrics } from '../../../src/kubelet/stats/metrics.js';
 import { withRate, workingSet } from '../../../src/kubelet/stats/sample.js';
 import { summaryOf } from '../../../src/kubelet/stats/summary.js';
+import { podWith } from '../../support/kubelet/podparts.js';
 import { nodeSample, podSample } from './stats/samples.js';
 import { podOf, run, runtimePod } from './support.js';
 
@@ -51,6 +52,7 @@ test('the summary names what the node runs beside pods, and the disk of their la
 
 test('a container that ends is counted once, by code and reason', () => {
   const metrics = new KubeletMetrics({ nodeName: 'n', runtimePods: () => [] });
+  const pod = podWith({ containers: [] });
   const ended = (name: string) => ({
     name,
     image: '',
@@ -59,13 +61,28 @@ test('a container that ends is counted once, by code and reason', () => {
     restartCount: 0,
     state: { terminated: { exitCode: 3, reason: 'Error' } },
   });
-  metrics.told({ initContainerStatuses: [ended('i')], containerStatuses: [ended('a')] }, {});
-  metrics.told({ containerStatuses: [ended('a'), ended('b')] }, { containerStatuses: [ended('a')] });
+  metrics.told(pod, { initContainerStatuses: [ended('i')], containerStatuses: [ended('a')] }, {});
+  metrics.told(pod, { containerStatuses: [ended('a'), ended('b')] }, { containerStatuses: [ended('a')] });
   const text = metrics.text();
   const line = (type: string, count: number) =>
     `kubelet_terminated_containers_total{container_type="${type}",exit_code="3",reason="Error"} ${count}`;
   expect(text).toContain(line('container', 2));
   expect(text).toContain(line('init_container', 1));
+});
+
+test('the start of a pod is timed once, from its creation to the moment when it runs', () => {
+  const created = '2026-01-01T00:00:00Z';
+  const now = () => Date.parse(created) / 1000 + 3;
+  const metrics = new KubeletMetrics({ nodeName: 'n', runtimePods: () => [], now });
+  const pod = podWith({ containers: [] }, { creationTimestamp: created });
+  metrics.told(pod, { phase: 'Pending' }, { phase: 'Pending' });
+  metrics.told(pod, { phase: 'Running' }, { phase: 'Pending' });
+  metrics.told(pod, { phase: 'Running' }, { phase: 'Running' });
+  // Found running when the kubelet started.
+  metrics.told(pod, { phase: 'Running' }, {});
+  const text = metrics.text();
+  expect(text).toContain('kubelet_pod_start_total_duration_seconds_count 1\n');
+  expect(text).toContain('kubelet_pod_start_total_duration_seconds_sum 3\n');
 });
 
 test('a rate comes from two moments, and not from a group that was made anew', () => {
