@@ -3,18 +3,12 @@
 import { VERB_OF_METHOD } from '../api/requestVerbs.js';
 import { demandedFields, demandedName, type FieldTerm } from '../api/selectors.js';
 import { statusError } from '../api/status.js';
+import type { Attributes } from './identity.js';
 
-export interface RequestInfo {
+export interface RequestInfo extends Omit<Attributes, 'user'> {
   /** False for paths such as /version; then only `verb` and `path` say anything. */
   readonly isResource: boolean;
   readonly path: string;
-  readonly verb: string;
-  readonly group: string;
-  readonly version: string;
-  readonly resource: string;
-  readonly subresource: string;
-  readonly namespace: string;
-  readonly name: string;
   /** What the objects that are listed, watched or deleted together have in common. */
   readonly fieldSelector: readonly FieldTerm[];
   /** What follows the subresource, for proxies. */

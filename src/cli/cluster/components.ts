@@ -3,24 +3,16 @@
 import { setMaxListeners } from 'node:events';
 import path from 'node:path';
 import { type Command, Option } from 'commander';
-import type { Log } from '../../api/log.js';
 import { ClusterError } from '../../cluster/error.js';
-import type { Layout } from '../../cluster/layout.js';
 import { nodeAddresses } from '../../cluster/preflight.js';
-import { readSettings, type Settings } from '../../cluster/settings.js';
-import { type Speaker, type StepSink, supervisorSink } from '../../cluster/steps.js';
+import type { ServerOptions } from '../../cluster/server.js';
+import { readSettings } from '../../cluster/settings.js';
+import { type Speaker, supervisorSink } from '../../cluster/steps.js';
 import { makeLog } from '../log.js';
 import { installationRoot, trellisBuild } from '../version.js';
 import { type DataDirOption, existingLayout } from './options.js';
 
-interface ComponentContext {
-  readonly layout: Layout;
-  readonly settings: Settings;
-  readonly nodeIps: readonly [string, ...string[]];
-  readonly signal: AbortSignal;
-  readonly sink: StepSink;
-  readonly log: Log;
-}
+type ComponentContext = Pick<ServerOptions, 'layout' | 'settings' | 'nodeIps' | 'signal' | 'sink' | 'log'>;
 
 /** What is loaded only by the process that needs it: the control plane never loads the runtime client, nor the other way. */
 const COMPONENTS: Readonly<Record<Speaker, (context: ComponentContext) => Promise<void>>> = {

@@ -1,16 +1,7 @@
 // Flags of kube-controller-manager of which only one behaviour is supported here.
 // Guarantees: with those of src/cli/controllerManager/flags.ts every flag of kube-controller-manager v1.36 is known.
 import type { FixedFlags, ToldFlags } from './fixedFlags.js';
-import {
-  CLIENT,
-  DELEGATED,
-  METRICS,
-  none,
-  PROFILING,
-  REQUEST_HEADERS,
-  SERVING,
-  VERSIONS,
-} from './sharedFlags.js';
+import { CONTROL_LOOP, none, REQUEST_HEADERS } from './sharedFlags.js';
 
 const SIGNERS = ['kube-apiserver-client', 'kubelet-client', 'kubelet-serving', 'legacy-unknown'];
 
@@ -110,12 +101,7 @@ export const CONTROLLER_MANAGER: readonly FixedFlags[] = [
   ...VOLUMES,
   ...CLOUD,
   ...CONTROLLERS,
-  ...CLIENT,
-  ...DELEGATED,
-  METRICS,
-  PROFILING,
-  SERVING,
-  VERSIONS,
+  ...CONTROL_LOOP,
 ];
 
 export const CONTROLLER_MANAGER_TOLD: readonly ToldFlags[] = [

@@ -1,16 +1,7 @@
 // Flags of kube-scheduler of which only one behaviour is supported here.
 // Guarantees: with those of src/cli/scheduler.ts every flag of kube-scheduler v1.36 is known.
 import type { FixedFlags, ToldFlags } from './fixedFlags.js';
-import {
-  CLIENT,
-  DELEGATED,
-  METRICS,
-  none,
-  PROFILING,
-  REQUEST_HEADERS,
-  SERVING,
-  VERSIONS,
-} from './sharedFlags.js';
+import { CONTROL_LOOP, none, REQUEST_HEADERS } from './sharedFlags.js';
 
 export const SCHEDULER: readonly FixedFlags[] = [
   {
@@ -22,12 +13,7 @@ export const SCHEDULER: readonly FixedFlags[] = [
     flags: { 'pod-max-in-unschedulable-pods-duration': ['5m'] },
   },
   { because: 'the lock is a Lease', flags: { 'leader-elect-resource-lock': ['leases'] } },
-  ...CLIENT,
-  ...DELEGATED,
-  METRICS,
-  PROFILING,
-  SERVING,
-  VERSIONS,
+  ...CONTROL_LOOP,
 ];
 
 export const SCHEDULER_TOLD: readonly ToldFlags[] = [REQUEST_HEADERS];

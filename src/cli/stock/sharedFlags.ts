@@ -105,7 +105,7 @@ export const PROFILING: FixedFlags = {
 };
 
 /** Their own HTTPS, over HTTP/1.1 and on a port of their own. */
-export const SERVING: FixedFlags = {
+const SERVING: FixedFlags = {
   because: 'only HTTP/1.1 is served, on an unshared port and with one certificate',
   flags: {
     'disable-http2-serving': ['true'],
@@ -118,7 +118,7 @@ export const SERVING: FixedFlags = {
 };
 
 /** What scheduler and controller manager ask of the apiserver about their callers. */
-export const DELEGATED: readonly FixedFlags[] = [
+const DELEGATED: readonly FixedFlags[] = [
   {
     because: 'without --tls-cert-file the certificate is generated in memory at each start',
     flags: { 'cert-dir': [''] },
@@ -139,4 +139,14 @@ export const DELEGATED: readonly FixedFlags[] = [
       'authorization-always-allow-paths': ['/healthz,/readyz,/livez', '/healthz'],
     },
   },
+];
+
+/** Of the controller manager and the scheduler. */
+export const CONTROL_LOOP: readonly FixedFlags[] = [
+  ...CLIENT,
+  ...DELEGATED,
+  METRICS,
+  PROFILING,
+  SERVING,
+  VERSIONS,
 ];

@@ -43,13 +43,8 @@ function planHugePages(limits: Readonly<Record<string, number>>, file: string): 
   );
 }
 
-function planV1({
-  cpuShares,
-  cpuQuotaUs,
-  cpuPeriodUs,
-  memoryLimitBytes,
-  pidsLimit,
-}: CgroupResources): Write[] {
+function planV1(resources: CgroupResources): Write[] {
+  const { cpuShares, cpuQuotaUs, cpuPeriodUs, memoryLimitBytes, pidsLimit } = resources;
   const writes: Write[] = [];
   const add = (controller: Write['controller'], file: string, value: number | string | undefined) => {
     if (value !== undefined) writes.push({ controller, file, text: String(value) });
@@ -63,13 +58,8 @@ function planV1({
   return writes;
 }
 
-function planV2({
-  cpuShares,
-  cpuQuotaUs,
-  cpuPeriodUs,
-  memoryLimitBytes,
-  pidsLimit,
-}: CgroupResources): Write[] {
+function planV2(resources: CgroupResources): Write[] {
+  const { cpuShares, cpuQuotaUs, cpuPeriodUs, memoryLimitBytes, pidsLimit } = resources;
   const writes: Write[] = [];
   if (cpuShares !== undefined)
     writes.push({ controller: 'cpu', file: 'cpu.weight', text: String(sharesToWeight(cpuShares)) });
