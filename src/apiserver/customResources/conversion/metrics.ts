@@ -1,6 +1,6 @@
 // What is counted of conversions by webhooks, under Kubernetes' names.
 // Guarantees: a call is counted once, with the kind of its failure.
-import { Counter, type Family, Histogram, seriesKey } from '../../../base/metrics.js';
+import { Counter, doublingBounds, type Family, Histogram, seriesKey } from '../../../base/metrics.js';
 import { ConversionError } from './error.js';
 
 const FAILURES = {
@@ -10,7 +10,7 @@ const FAILURES = {
   OBJECT: 'conversion_webhook_invalid_converted_object_failure',
 } as const;
 
-const versionBounds = Array.from({ length: 15 }, (_, index) => 0.001 * 2 ** index);
+const versionBounds = doublingBounds(0.001, 15);
 const callBounds = [0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 30, 45, 60];
 
 interface Measured {
