@@ -142,11 +142,9 @@ void CheckHost(const Request& request, const BridgeConfig& config) {
   }
 }
 
-}  // namespace
-
 Result AddToBridge(const Request& request) {
   const BridgeConfig config = BridgeConfig::Parse(request);
-  const Ipam ipam(request);
+  const CalledPlugin ipam = IpamOf(request);
   const NetNs container = OpenContainer(request);
   RouteClient host{NetNs()};
   Rollback rollback;
@@ -160,8 +158,8 @@ Result AddToBridge(const Request& request) {
 
   Result result;
   if (ipam) {
-    result = ipam.Add();
-    rollback.Push([&] { ipam.Del(); });
+    result = ipam.Add(request);
+    rollback.Push([&] { ipam.Del(request); });
     FaultPoint("ipam");
     if (result.ips.empty()) throw Error(Code::Internal, "IPAM plugin returned missing IP config");
   }
@@ -194,8 +192,8 @@ Result AddToBridge(const Request& request) {
 
 void RemoveFromBridge(const Request& request) {
   const BridgeConfig config = BridgeConfig::Parse(request);
-  const Ipam ipam(request);
-  if (ipam) ipam.Del();
+  const CalledPlugin ipam = IpamOf(request);
+  if (ipam) ipam.Del(request);
   // Rules go first: the kernel frees them while it takes the interface down, and both wait for the same grace period.
   if (config.ChecksSenders()) RemoveSpoofCheck(OwnerOf(request));
   if (config.ipMasq) RemoveMasquerade(BackendOf(config), OwnerOf(request));
@@ -208,8 +206,8 @@ void RemoveFromBridge(const Request& request) {
 
 void CheckBridge(const Request& request) {
   const BridgeConfig config = BridgeConfig::Parse(request);
-  const Ipam ipam(request);
-  if (ipam) ipam.Check();
+  const CalledPlugin ipam = IpamOf(request);
+  if (ipam) ipam.Check(request);
   CheckHost(request, config);
   CheckContainer(request);
   if (config.ipMasq) CheckMasquerade(BackendOf(config), OwnerOf(request), PodAddresses(*request.previous));
@@ -217,8 +215,8 @@ void CheckBridge(const Request& request) {
 
 void CollectBridge(const Request& request) {
   const BridgeConfig config = BridgeConfig::Parse(request);
-  const Ipam ipam(request);
-  if (ipam) ipam.Gc();
+  const CalledPlugin ipam = IpamOf(request);
+  if (ipam) ipam.Gc(request);
   const std::vector<Owner> valid = ValidOwners(request);
   if (config.ipMasq) CollectMasquerade(BackendOf(config), request.network, valid);
   if (config.ChecksSenders()) CollectSpoofChecks(request.network, valid);
@@ -226,9 +224,11 @@ void CollectBridge(const Request& request) {
 
 void BridgeStatus(const Request& request) {
   BridgeConfig::Parse(request);
-  const Ipam ipam(request);
-  if (ipam) ipam.Status();
+  const CalledPlugin ipam = IpamOf(request);
+  if (ipam) ipam.Status(request);
 }
+
+}  // namespace
 
 const Plugin kBridge = {
     "bridge",    "joins a container to a bridge of the host", AddToBridge, RemoveFromBridge, CheckBridge, CollectBridge,

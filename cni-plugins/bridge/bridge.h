@@ -5,12 +5,6 @@
 
 namespace trellis::cni {
 
-Result AddToBridge(const Request& request);
-void RemoveFromBridge(const Request& request);
-void CheckBridge(const Request& request);
-void CollectBridge(const Request& request);
-void BridgeStatus(const Request& request);
-
 extern const Plugin kBridge;
 
 }  // namespace trellis::cni

@@ -42,9 +42,24 @@ std::string FindProgram(const std::string& type, const std::string& path, const 
 
 }  // namespace
 
-std::string ExecutePlugin(const Request& request, const std::string& type, const char* command, const std::string& kind) {
+CalledPlugin::CalledPlugin(std::string type, const Plugin& ours, const char* kind)
+    : type_(std::move(type)), ours_(ours), kind_(kind) {}
+
+Result CalledPlugin::Add(const Request& request) const {
+  if (IsOurs()) return ours_.add(request);
+  const json::Document document(Execute(request, "ADD"));
+  return Result::Parse(document.root());
+}
+
+void CalledPlugin::Call(const Request& request, const char* command, void (*inProcess)(const Request&)) const {
+  if (IsOurs()) inProcess(request);
+  else Execute(request, command);
+}
+
+// Hands the request's configuration to the program; returns what it wrote to standard output.
+std::string CalledPlugin::Execute(const Request& request, const char* command) const {
   RunRequest run;
-  run.argv = {FindProgram(type, request.env.path, kind)};
+  run.argv = {FindProgram(type_, request.env.path, kind_)};
   run.input = {std::string(request.source)};
   run.environment = {{"CNI_COMMAND", command}};
   run.timeoutMs = kTimeoutMs;
@@ -54,7 +69,7 @@ std::string ExecutePlugin(const Request& request, const std::string& type, const
   // (Tools that write rules are another matter: they are waited for under the rules' lock.)
   run.bound = true;
   const RunResult result = RunProgram(run, NetNs());
-  if (result.status != 0) Rethrow(type, kind, result);
+  if (result.status != 0) Rethrow(type_, kind_, result);
   return result.output;
 }
 

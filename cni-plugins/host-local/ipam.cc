@@ -75,8 +75,6 @@ Dns ReadResolvConf(const std::string& path) {
   return ParseResolvConf(*text);
 }
 
-}  // namespace
-
 Result AllocateAddresses(const Request& request) {
   IpamConfig config = IpamConfig::Parse(request);
   Result result;
@@ -127,6 +125,7 @@ void CollectAddresses(const Request& request) {
   OpenStore(request, config).Keep(ValidHolders(request.config));
 }
 
+// Throws Error PluginNotAvailable if no address could be handed out.
 void RequireAddresses(const Request& request) {
   try {
     const IpamConfig config = IpamConfig::Parse(request);
@@ -135,6 +134,8 @@ void RequireAddresses(const Request& request) {
     throw Error(Code::PluginNotAvailable, error.what(), error.details());
   }
 }
+
+}  // namespace
 
 const Plugin kHostLocal = {"host-local",      "hands out addresses of configured ranges",
                            AllocateAddresses, ReleaseAddresses,

@@ -5,14 +5,7 @@
 
 namespace trellis::cni {
 
-// The IPAM part alone, for plugins that run it in their own process: addresses, routes and DNS, no interfaces.
-Result AllocateAddresses(const Request& request);
-void ReleaseAddresses(const Request& request);
-void CheckAddresses(const Request& request);
-void CollectAddresses(const Request& request);
-// Throws Error PluginNotAvailable if no address could be handed out.
-void RequireAddresses(const Request& request);
-
+// Its result has addresses, routes and DNS, no interfaces.
 extern const Plugin kHostLocal;
 
 }  // namespace trellis::cni

@@ -3,7 +3,6 @@
 #include "bridge/bridge.h"
 #include "cni/compose.h"
 #include "cni/error.h"
-#include "cni/execute.h"
 #include "cni/fields.h"
 
 namespace trellis::cni {
@@ -114,19 +113,6 @@ Delegate::Delegate(const Request& request, const std::string& text)
       document_(text_),
       request_{request.env,     document_.root(), text_, ParseVersion(String(document_.root(), "cniVersion")),
                request.network, request.previous},
-      type_(TypeOf(&document_.root())) {}
-
-Result Delegate::Add() const {
-  if (IsInProcess()) return AddToBridge(request_);
-  const json::Document document(Execute("ADD"));
-  return Result::Parse(document.root());
-}
-
-void Delegate::Del() const { IsInProcess() ? RemoveFromBridge(request_) : (void)Execute("DEL"); }
-void Delegate::Check() const { IsInProcess() ? CheckBridge(request_) : (void)Execute("CHECK"); }
-void Delegate::Gc() const { IsInProcess() ? CollectBridge(request_) : (void)Execute("GC"); }
-void Delegate::Status() const { IsInProcess() ? BridgeStatus(request_) : (void)Execute("STATUS"); }
-
-std::string Delegate::Execute(const char* command) const { return ExecutePlugin(request_, type_, command, "delegate"); }
+      plugin_(TypeOf(&document_.root()), kBridge, "delegate") {}
 
 }  // namespace trellis::cni

@@ -3,7 +3,7 @@
 #pragma once
 #include <string>
 
-#include "cni/plugin.h"
+#include "cni/execute.h"
 #include "vxlan/subnet_file.h"
 
 namespace trellis::cni {
@@ -19,20 +19,17 @@ class Delegate {
   Delegate(const Delegate&) = delete;
   Delegate& operator=(const Delegate&) = delete;
 
-  Result Add() const;
-  void Del() const;
-  void Check() const;
-  void Gc() const;
-  void Status() const;
+  Result Add() const { return plugin_.Add(request_); }
+  void Del() const { plugin_.Del(request_); }
+  void Check() const { plugin_.Check(request_); }
+  void Gc() const { plugin_.Gc(request_); }
+  void Status() const { plugin_.Status(request_); }
 
  private:
-  bool IsInProcess() const { return type_ == "bridge"; }
-  std::string Execute(const char* command) const;
-
   std::string text_;
   json::Document document_;
   Request request_;
-  std::string type_;
+  CalledPlugin plugin_;
 };
 
 }  // namespace trellis::cni

@@ -1,7 +1,6 @@
 // Network configurations as the CNI plugins read them, with the result of the plugin before.
 // Property: what is refused is refused as a CNI error; a result that is read, written and read again says the same.
 #include "bridge/config.h"
-#include "cni/plugin.h"
 #include "fuzz/cni.h"
 #include "host-local/config.h"
 
@@ -44,15 +43,9 @@ void CheckRanges(const IpamConfig& config) {
 FUZZ_TARGET {
   using namespace trellis;
   using namespace trellis::cni;
-  static const Environment env{Command::Add, "c1", "/proc/self/ns/net", "eth0", "/opt/cni/bin", {}, false};
-  fuzz::Accepts([&] {
-    const json::Document document(fuzz::TextOf(input));
-    if (!document.root().IsObject()) return;
-    cni::Reads([&] {
-      const Request request = Request::Read(env, document.root(), fuzz::TextOf(input));
-      if (request.previous) CheckResult(*request.previous);
-      cni::Reads([&] { BridgeConfig::Parse(request); });
-      cni::Reads([&] { CheckRanges(IpamConfig::Parse(request)); });
-    });
+  ReadsRequest(input, [](const Request& request) {
+    if (request.previous) CheckResult(*request.previous);
+    cni::Reads([&] { BridgeConfig::Parse(request); });
+    cni::Reads([&] { CheckRanges(IpamConfig::Parse(request)); });
   });
 }

@@ -73,6 +73,15 @@ bool Accepts(Reader reader) {
   }
 }
 
+// Hands a JSON object to a reader of requests; other input is none.
+template <class Reader>
+void AcceptsObject(Bytes input, Reader reader) {
+  Accepts([&] {
+    const json::Document document(TextOf(input));
+    if (document.root().IsObject()) reader(document.root());
+  });
+}
+
 // Hands `input` as the payload of a message of that type to a decoder that writes JSON: void or bool (message, writer).
 template <class Decoder>
 void DecodePayload(uint16_t type, Bytes input, Decoder decode) {

@@ -6,10 +6,8 @@
 FUZZ_TARGET {
   using namespace trellis;
   using namespace trellis::netlink;
-  fuzz::Accepts([&] {
-    const json::Document document(fuzz::TextOf(input));
-    if (!document.root().IsObject()) return;
-    NftRequest request = NftRequest::Read(document.root());
+  fuzz::AcceptsObject(input, [&](const json::Value& root) {
+    NftRequest request = NftRequest::Read(root);
     Batch batch;
     std::visit(
         [&](auto& object) {

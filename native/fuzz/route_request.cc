@@ -1,7 +1,7 @@
 // Requests from JSON to messages, link names resolved to a fixed index.
 // Property: an accepted request says the same after JSON again, and its messages are whole and can be decoded.
 #include "fuzz/fuzz.h"
-#include "netlink/route/family.h"
+#include "test/encode_route.h"
 
 namespace trellis::netlink {
 
@@ -31,13 +31,7 @@ void Encode(RouteRequest& request, Batch& batch) {
     if (link->peer) UseOwnNamespace(link->peer->netns);
     if (link->newName && !link->index) link->index = 7;
   }
-  std::visit(
-      [&](auto& object) {
-        ResolveLinks resolve([](const std::string&) { return 7u; });
-        object.Describe(resolve);
-        object.Encode(batch, request.verb, 0);
-      },
-      request.object);
+  EncodeRoute(request, batch);
 }
 
 void CheckMessages(const Batch& batch) {
@@ -59,13 +53,11 @@ void CheckMessages(const Batch& batch) {
 FUZZ_TARGET {
   using namespace trellis;
   using namespace trellis::netlink;
-  fuzz::Accepts([&] {
-    const json::Document document(fuzz::TextOf(input));
-    if (!document.root().IsObject()) return;
-    RouteRequest request = RouteRequest::Read(document.root());
+  fuzz::AcceptsObject(input, [&](const json::Value& root) {
+    RouteRequest request = RouteRequest::Read(root);
     // From here on nothing may be refused: a batch is checked whole before its first message is sent.
     try {
-      const std::string kind(document.root().Find("kind")->string());
+      const std::string kind(root.Find("kind")->string());
       const std::string text = TextOf(request, kind);
       const json::Document written(text);
       RouteRequest again = RouteRequest::Read(written.root());

@@ -304,7 +304,20 @@ class ToJson {
   json::Writer& to_;
 };
 
-class ToAttributes {
+// What has no attribute is passed over.
+class AttributesOnly {
+ public:
+  template <class T>
+  void Plain(const char*, const Opt<T>&) {}
+  template <class T>
+  void PlainNamed(const char*, const Opt<T>&, Names) {}
+  template <class T>
+  void PlainObject(const char*, const Opt<T>&) {}
+  template <class T>
+  void PlainList(const char*, const std::vector<T>&) {}
+};
+
+class ToAttributes : public AttributesOnly {
  public:
   explicit ToAttributes(Batch& to) : to_(to) {}
 
@@ -323,20 +336,12 @@ class ToAttributes {
     field->Describe(*this);
     to_.EndNest(start);
   }
-  template <class T>
-  void Plain(const char*, const Opt<T>&) {}
-  template <class T>
-  void PlainNamed(const char*, const Opt<T>&, Names) {}
-  template <class T>
-  void PlainObject(const char*, const Opt<T>&) {}
-  template <class T>
-  void PlainList(const char*, const std::vector<T>&) {}
 
  private:
   Batch& to_;
 };
 
-class FromAttributes {
+class FromAttributes : public AttributesOnly {
  public:
   explicit FromAttributes(Bytes bytes) : table_(bytes) {}
   explicit FromAttributes(const AttributeTable& table) : table_(table) {}
@@ -355,15 +360,6 @@ class FromAttributes {
     FromAttributes inner(table_.Get(type));
     field.emplace().Describe(inner);
   }
-  template <class T>
-  void Plain(const char*, const Opt<T>&) {}
-  template <class T>
-  void PlainNamed(const char*, const Opt<T>&, Names) {}
-  template <class T>
-  void PlainObject(const char*, const Opt<T>&) {}
-  template <class T>
-  void PlainList(const char*, const std::vector<T>&) {}
-
   const AttributeTable& table() const { return table_; }
 
  private:

@@ -28,7 +28,7 @@ class Network {
     Environment env{};
     env.containerId = "container" + std::to_string(++containers_);
     env.interfaceName = "eth0";
-    return AllocateAddresses(Request::Read(env, document.root(), "")).ips.at(0).address.ToString();
+    return kHostLocal.add(Request::Read(env, document.root(), "")).ips.at(0).address.ToString();
   }
 
  private:

@@ -1,7 +1,7 @@
 // The rtnetlink objects: request to message to object, and what is refused on the way.
-#include "netlink/route/family.h"
 #include "netlink/route/monitor.h"
 #include "test/check.h"
+#include "test/encode_route.h"
 #include "test/item.h"
 
 using namespace trellis;
@@ -14,13 +14,7 @@ std::vector<std::string> Encoded(const std::string& text) {
   const json::Document document(text);
   RouteRequest request = RouteRequest::Read(document.root());
   Batch batch;
-  std::visit(
-      [&](auto& object) {
-        ResolveLinks resolve([](const std::string&) { return 7u; });
-        object.Describe(resolve);
-        object.Encode(batch, request.verb, 0);
-      },
-      request.object);
+  EncodeRoute(request, batch);
   std::vector<std::string> objects;
   ForEachMessage({batch.data(), batch.size()}, [&](const MessageView& message) {
     json::Writer to;
