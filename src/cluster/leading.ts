@@ -25,7 +25,11 @@ export interface LeaseTimes {
 }
 
 /** With others on the same etcd: the next one leads within some twelve seconds of a crash. */
-const AMONG_OTHERS: LeaseTimes = { leaseDurationMs: 10_000, renewDeadlineMs: 7_000, retryPeriodMs: 1_000 };
+export const AMONG_OTHERS: LeaseTimes = {
+  leaseDurationMs: 10_000,
+  renewDeadlineMs: 7_000,
+  retryPeriodMs: 1_000,
+};
 /** An embedded store has one server: the lease is for those outside, and each renewal is a write to disk. */
 const ALONE: LeaseTimes = { leaseDurationMs: 15_000, renewDeadlineMs: 10_000, retryPeriodMs: 5_000 };
 /** Between two tries to begin a term. */

@@ -1,11 +1,14 @@
-// Who leads, who waits, and when leadership ends. Short real times; nothing asserts how long anything took.
-import { describe, expect, test } from 'vitest';
+// Who leads, who waits, and when leadership ends. Short real times, or a clock that the test moves on; nothing asserts how long
+// anything took.
+import { afterEach, describe, expect, test, vi } from 'vitest';
 import { LEASES } from '../../../src/api/resources.js';
 import type { Client } from '../../../src/client/client.js';
 import { runLeaderElection } from '../../../src/client/leaderElection.js';
 import { LeaderTerm } from '../../../src/client/leaderTerm.js';
 import type { Transport, TransportRequest } from '../../../src/client/transport.js';
+import { AMONG_OTHERS } from '../../../src/cluster/leading.js';
 import { FakeApi } from '../../support/fakeApi.js';
+import { SimulatedTime } from '../../support/simulatedTime.js';
 import { until } from '../../support/until.js';
 
 const lease = { namespace: 'kube-system', name: 'scheduler' };
@@ -203,5 +206,135 @@ describe('leader election', () => {
       signal: new AbortController().signal,
     };
     await expect(runLeaderElection({ ...options, renewDeadlineMs: 20_000 })).rejects.toThrow(RangeError);
+  });
+});
+
+describe('two candidates, by a clock that is moved on', () => {
+  afterEach(() => void vi.useRealTimers());
+
+  const usual = { leaseDurationMs: 15_000, renewDeadlineMs: 10_000, retryPeriodMs: 2_000 };
+
+  interface Run extends Partial<typeof usual> {
+    readonly client: Client;
+    readonly identity: string;
+  }
+
+  function stand(time: SimulatedTime, { client, identity, ...own }: Run) {
+    const stop = new AbortController();
+    const state = { term: undefined as LeaderTerm | undefined, terms: 0, stop, ended: Promise.resolve() };
+    const lead = async (term: LeaderTerm) => {
+      state.terms += 1;
+      state.term = term;
+      await aborted(term.signal);
+    };
+    const { now, pause } = time;
+    const options = { client, lease, identity, lead, signal: stop.signal, now, pause, ...usual, ...own };
+    state.ended = runLeaderElection(options);
+    return state;
+  }
+  const leads = ({ term }: ReturnType<typeof stand>) => term?.isHeld === true && !term.signal.aborted;
+
+  /** The API, whose answers come as late as `delayMs` says when they are asked for; what is written is there at once. */
+  function answeringLate(api: Client, time: SimulatedTime, delayMs: (verb: string) => number): Client {
+    return {
+      of: (type) => {
+        const own = api.of(type);
+        const late = (verb: string, ask: (...all: never[]) => Promise<unknown>) =>
+          (async (...all: never[]) => {
+            const delay = delayMs(verb);
+            const answer = await ask(...all);
+            if (delay > 0) await time.pause(delay);
+            return answer;
+          }) as never;
+        return {
+          ...own,
+          get: late('get', own.get),
+          create: late('create', own.create),
+          update: late('update', own.update),
+        };
+      },
+      raw: (...request) => api.raw(...request),
+      close: () => {},
+    };
+  }
+
+  test.each([
+    ['took the lease with a slow answer', 0],
+    ['renewed it with a slow answer', 1],
+  ])('one that %s stops before another may start, however soon that one looks', async (_, at) => {
+    const time = new SimulatedTime();
+    const api = new FakeApi();
+    let writes = 0;
+    const slow = answeringLate(api, time, (verb) => {
+      if (verb === 'get') return writes > at ? Number.POSITIVE_INFINITY : 0;
+      writes += 1;
+      return writes - 1 === at ? 7_500 : 0;
+    });
+    const one = stand(time, { client: slow, identity: 'one' });
+    await time.passTo(500);
+    const two = stand(time, { client: api, identity: 'two', retryPeriodMs: 50 });
+    let both = 0;
+    let first = false;
+    for (let ms = 500; ms < 40_000; ms += 100) {
+      await time.passTo(ms);
+      first ||= leads(one);
+      if (leads(one) && leads(two)) both += 1;
+    }
+    expect([first, both, leads(one), leads(two)]).toEqual([true, 0, false, true]);
+    two.stop.abort();
+    await Promise.all([one.ended, two.ended]);
+  });
+
+  test('a lease whose answer took as long as it is worth is asked for again before anybody leads', async () => {
+    const time = new SimulatedTime();
+    let writes = 0;
+    const slow = answeringLate(new FakeApi(), time, (verb) => {
+      if (verb === 'get') return 0;
+      writes += 1;
+      return writes === 1 ? 10_500 : 0;
+    });
+    const one = stand(time, { client: slow, identity: 'one' });
+    await time.passTo(10_600);
+    expect(one.terms).toBe(0);
+    await time.passTo(14_000);
+    expect([one.terms, leads(one), writes > 1]).toEqual([1, true, true]);
+    one.stop.abort();
+    await one.ended;
+  });
+
+  test('a renewal that is answered after its term is over, because the process slept, is none', async () => {
+    const time = new SimulatedTime();
+    const api = new FakeApi();
+    let sleeps = false;
+    const sleeping = answeringLate(api, time, (verb) => {
+      if (sleeps && verb === 'update') time.jump(9_000);
+      sleeps &&= verb !== 'update';
+      return 0;
+    });
+    const one = stand(time, { client: sleeping, identity: 'one' });
+    await time.passTo(100);
+    expect(leads(one)).toBe(true);
+    sleeps = true;
+    await time.passTo(20_000);
+    expect([one.terms, one.term?.isLost]).toEqual([1, true]);
+    await one.ended;
+    expect(api.get(LEASES, 'kube-system/scheduler')?.spec?.holderIdentity).toBe('one');
+  });
+
+  test('servers of one cluster lead within 15 s of the crash of the one before', async () => {
+    const time = new SimulatedTime();
+    const api = new FakeApi();
+    let isDead = false;
+    const dying = answeringLate(api, time, () => (isDead ? Number.POSITIVE_INFINITY : 0));
+    const one = stand(time, { client: dying, identity: 'one', ...AMONG_OTHERS });
+    await time.passTo(100);
+    const two = stand(time, { client: api, identity: 'two', ...AMONG_OTHERS });
+    await time.passTo(60_000);
+    expect([leads(one), leads(two)]).toEqual([true, false]);
+    isDead = true;
+    await time.passTo(74_900);
+    expect(leads(two)).toBe(true);
+    two.stop.abort();
+    await Promise.all([one.ended, two.ended]);
   });
 });
