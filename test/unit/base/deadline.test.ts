@@ -66,3 +66,14 @@ test('a pause ends at its signal and leaves no timer; one longer than timers can
   await pause(1000, ending.signal);
   expect(vi.getTimerCount()).toBe(0);
 });
+
+test('a deadline longer than timers can be is not reached at once', async () => {
+  let isOver = false;
+  const answer = within(never(), 2 ** 40, () => 'late').then(() => {
+    isOver = true;
+  });
+  await vi.advanceTimersByTimeAsync(60_000);
+  expect(isOver).toBe(false);
+  await vi.runAllTimersAsync();
+  await answer;
+});

@@ -24,6 +24,7 @@ test.each([
   ['registry.example.com:5000/shop/web', '*.example.com:5000', true],
   ['registry.example.com:5000/shop/web', '*.example.com', false],
   ['a.b.example.com/web', '*.example.com', false],
+  ['registry.example.com/web', 'registry.example', false],
   ['web', '*.docker.io', true],
   ['web', 'https://index.docker.io/v1/', true],
   ['docker.io/library/web', 'docker.io', true],

@@ -96,6 +96,30 @@ test('serves what the stock server serves, under the same names', () => {
   expect(KINDS.map(lineOf).sort()).toEqual([...EXPECTED].sort());
 });
 
+const namesOf = (is: (kind: KindDefinition) => boolean) =>
+  KINDS.filter(is)
+    .map(({ type }) => type.resource)
+    .sort()
+    .join(' ');
+
+test('a PUT has to name the version it replaces for the kinds for which the stock server wants it', () => {
+  expect(namesOf(({ needsResourceVersion }) => needsResourceVersion === true)).toBe(
+    'csidrivers csinodes csistoragecapacities customresourcedefinitions leases poddisruptionbudgets runtimeclasses volumeattachments',
+  );
+});
+
+test('a PUT makes an object of the kinds of which the stock server makes one', () => {
+  expect(namesOf(({ createdByUpdate }) => createdByUpdate === true)).toBe(
+    'clusterrolebindings clusterroles endpoints events leases limitranges rolebindings roles runtimeclasses services',
+  );
+});
+
+test('a deletion without a policy leaves the dependents of the kinds of which the stock server leaves them', () => {
+  expect(namesOf(({ orphansByDefault }) => orphansByDefault !== undefined)).toBe(
+    'jobs replicationcontrollers',
+  );
+});
+
 test('gives no short name twice', () => {
   const names = KINDS.flatMap(({ shortNames }) => shortNames);
   expect(new Set(names).size).toBe(names.length);

@@ -32,6 +32,14 @@ describe('operations', () => {
       [{ op: 'replace', path: '/a/b/-1', value: 9 }],
       { ...document(), a: { b: [1, 2, 9] } },
     ],
+    [
+      'a way through the last of a list',
+      [
+        { op: 'add', path: '/a/b/-', value: {} },
+        { op: 'add', path: '/a/b/-1/c', value: 1 },
+      ],
+      { ...document(), a: { b: [1, 2, 3, { c: 1 }] } },
+    ],
     ['replace of what is not there', [{ op: 'replace', path: '/c', value: 1 }], { ...document(), c: 1 }],
     ['test that nothing is there', [{ op: 'test', path: '/a/c', value: null }], document()],
     ['replace of the whole', [{ op: 'replace', path: '', value: { z: 1 } }], { z: 1 }],

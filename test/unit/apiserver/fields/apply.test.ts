@@ -90,6 +90,14 @@ describe('apply', () => {
     expect((given as Pod).spec).toEqual({ containers: [c('x', 'i:1'), c('side', 'i:1')] });
   });
 
+  test('leaves a key of an item that stays, though only who gives the item up has named it', () => {
+    const port = (more: object) => c('x', 'i:1', { ports: [{ containerPort: 80, ...more }] });
+    const first = apply(undefined, pod({ containers: [port({ protocol: 'TCP' })] }));
+    const shared = apply(first, pod({ containers: [port({})] }), 'b');
+    const given = apply(shared, pod({ hostname: 'h' }));
+    expect((given as Pod).spec).toEqual({ hostname: 'h', containers: [port({ protocol: 'TCP' })] });
+  });
+
   test('merges long sets in a time that grows with their length', () => {
     const names = (count: number) => Array.from({ length: count }, (_, at) => `example.com/f${at}`);
     const first = apply(undefined, pod({}, { finalizers: names(60_000) }));

@@ -39,6 +39,12 @@ describe('security contexts', () => {
     expect(security({}, {}, image({ username: 'www' }))).not.toHaveProperty('runAsUser');
   });
 
+  test('a sandbox has a group only beside a user, without whom runtimes refuse it', () => {
+    const groupOf = (own: object) => sandboxSecurity(podOf({ securityContext: own })).runAsGroup;
+    expect(groupOf({ runAsGroup: 3000 })).toBeUndefined();
+    expect(groupOf({ runAsUser: 1000, runAsGroup: 3000 })).toEqual({ value: 3000 });
+  });
+
   test('without a profile of its own a container gets the runtime’s where that is the default', () => {
     const seccompOf = (own: V1SecurityContext, seccompDefault: boolean) =>
       containerSecurity(podOf({}), container('web', { securityContext: own }), image(), {

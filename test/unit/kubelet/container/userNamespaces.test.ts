@@ -1,5 +1,5 @@
 // Users of pods: ranges that never meet, and how the runtime is told of them.
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { linkSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
@@ -91,4 +91,17 @@ test('the sandbox, the container and its mounts carry the range; other pods carr
   expect(JSON.stringify([sandboxConfig(pod, { ...around, dns }), containerConfig(parts)])).not.toMatch(
     /userns|[ug]idMappings/,
   );
+});
+
+test('a record takes the place of the one before as a whole', async () => {
+  const users = open();
+  await users.rangeOf('a');
+  const record = path.join(rootDir, 'pods', 'a', 'userns');
+  const before = path.join(rootDir, 'before');
+  linkSync(record, before);
+  const text = readFileSync(before, 'utf8');
+  // Written in place it would also show by its other name.
+  writeFileSync(before, `${text} `);
+  await users.rangeOf('a');
+  expect([readFileSync(record, 'utf8'), readFileSync(before, 'utf8')]).toEqual([text, `${text} `]);
 });

@@ -1,5 +1,10 @@
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
 import { expect, test } from 'vitest';
-import { memorySize } from '../../../../src/kubelet/volumes/emptyDir.js';
+import { silentLog } from '../../../../src/api/log.js';
+import { FakeTrees } from '../../../../src/kernel/tree/fake.js';
+import { memorySize, setUpEmptyDir } from '../../../../src/kubelet/volumes/emptyDir.js';
 import { container, podOf } from '../support.js';
 
 const MIB = 2n ** 20n;
@@ -22,4 +27,26 @@ test.each([
 
 test('where nothing is known the kernel decides', () => {
   expect(memorySize(undefined, limited(), undefined)).toBeUndefined();
+});
+
+test('a directory on disk is given to its pod once; what the pod makes of it later stays', async () => {
+  const rootDir = mkdtempSync(path.join(tmpdir(), 'trellis-empty-'));
+  try {
+    const trees = new FakeTrees();
+    const pod = podOf({ securityContext: { fsGroup: 2000 } });
+    const dir = path.join(rootDir, 'data');
+    mkdirSync(dir);
+    trees.put(dir, { kind: 'directory', mode: 0o777 });
+    const setUp = () =>
+      setUpEmptyDir({ rootDir, pod, volume: 'data', dir, source: {}, owner: { trees, log: silentLog } });
+    await setUp();
+    expect([statSync(dir).mode & 0o777, trees.entries.get(dir)?.gid]).toEqual([0o777, 2000]);
+    chmodSync(dir, 0o700);
+    const key = `${dir}/key`;
+    trees.put(key, { mode: 0o600 });
+    await setUp();
+    expect([statSync(dir).mode & 0o777, trees.entries.get(key)?.mode]).toEqual([0o700, 0o600]);
+  } finally {
+    rmSync(rootDir, { recursive: true });
+  }
 });
