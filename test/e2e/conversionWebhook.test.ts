@@ -91,6 +91,8 @@ describeWith(NEEDS, 'a conversion webhook in a pod', () => {
 
   const field = async (resource: string, jsonPath: string) =>
     (await cluster.kubectl('get', resource, 'nightly', '-o', `jsonpath={${jsonPath}}`)).trim();
+  const patchDefinition = (patch: readonly object[]) =>
+    cluster.kubectl('patch', 'crd', 'backups.example.com', '--type=json', '-p', JSON.stringify(patch));
   const apply = (manager: string, version: string, spec: object, ...more: string[]) =>
     cluster.kubectlOf(
       JSON.stringify({ ...backup, apiVersion: `example.com/${version}`, spec }),
@@ -142,14 +144,7 @@ describeWith(NEEDS, 'a conversion webhook in a pod', () => {
       path: `/spec/versions/${i}/storage`,
       value: isStored,
     }));
-    await cluster.kubectl(
-      'patch',
-      'crd',
-      'backups.example.com',
-      '--type=json',
-      '-p',
-      JSON.stringify(storage),
-    );
+    await patchDefinition(storage);
     const stored = () =>
       cluster.kubectl('get', 'crd', 'backups.example.com', '-o', 'jsonpath={.status.storedVersions}');
     await eventually(stored, (versions) => versions === '["v1","v2"]');
@@ -185,14 +180,7 @@ describeWith(NEEDS, 'a conversion webhook in a pod', () => {
       { op: 'replace', path: '/spec/conversion', value: { strategy: 'None' } },
       { op: 'remove', path: '/spec/versions/0' },
     ];
-    await cluster.kubectl(
-      'patch',
-      'crd',
-      'backups.example.com',
-      '--type=json',
-      '-p',
-      JSON.stringify(dropped),
-    );
+    await patchDefinition(dropped);
     expect(await field('backups.example.com', '.spec')).toBe('{"claims":["data"],"keep":5}');
   }, 120_000);
 });

@@ -1,6 +1,6 @@
 // A private containerd on a machine of its own, with our CNI plugins and one image made here.
 // Guarantees: ready when start() answers; stop() leaves nothing; its output is there for whoever looks into a failure.
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { containerdConfig } from '../../src/cluster/containerd/config.js';
@@ -9,7 +9,7 @@ import { openRuntime } from '../../src/cri/client.js';
 import type { ContainerConfig, ContainerRuntime, PodSandboxConfig } from '../../src/cri/runtime.js';
 import { IMAGE, makeImageArchive } from './imageArchive.js';
 import { IsolatedNode } from './isolatedNode.js';
-import { makeNetNs, type TestNetNs } from './netns.js';
+import type { TestNetNs } from './netns.js';
 
 const PLUGINS = path.resolve('dist/cni');
 /** CRI's own conditions: a runtime may have more, such as containerd's that nothing deprecated is in use. */
@@ -76,12 +76,8 @@ export class CriNode {
 
   /** `edit` changes containerd's configuration. */
   static async start({ edit = (text: string) => text } = {}): Promise<CriNode> {
-    const host = await makeNetNs();
-    await host.run('ip', 'link', 'set', 'lo', 'up');
-    const node = await IsolatedNode.start(host);
+    const { host, node } = await IsolatedNode.startWith(podNetwork);
     const { directory } = node;
-    mkdirSync(path.join(directory, 'net.d'));
-    writeFileSync(path.join(directory, 'net.d', '10-pods.conflist'), JSON.stringify(podNetwork(directory)));
     writeFileSync(path.join(directory, 'config.toml'), edit(configuration(directory)));
     const socket = path.join(directory, 'containerd.sock');
     const cri = openRuntime(`unix://${socket}`);

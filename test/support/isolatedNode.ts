@@ -2,11 +2,20 @@
 // Guarantees: /run is empty and private; when it stops, its processes, mounts, files and control groups are gone.
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmdirSync, rmSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmdirSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
-import type { TestNetNs } from './netns.js';
+import { makeNetNs, type TestNetNs } from './netns.js';
 
 const execute = promisify(execFile);
 const CGROUPS = '/sys/fs/cgroup';
@@ -59,6 +68,19 @@ export class IsolatedNode {
     }
     const children = readFileSync(`/proc/${holder.pid}/task/${holder.pid}/children`, 'utf8');
     return new IsolatedNode(directory, holder, Number(children.trim()));
+  }
+
+  /** On a host of its own, with the network's configuration in net.d; the host is removed by the caller. */
+  static async startWith(
+    network: (directory: string) => object,
+  ): Promise<{ readonly host: TestNetNs; readonly node: IsolatedNode }> {
+    const host = await makeNetNs();
+    await host.run('ip', 'link', 'set', 'lo', 'up');
+    const node = await IsolatedNode.start(host);
+    mkdirSync(path.join(node.directory, 'net.d'));
+    const file = path.join(node.directory, 'net.d', '10-pods.conflist');
+    writeFileSync(file, JSON.stringify(network(node.directory)));
+    return { host, node };
   }
 
   /** Runs a program inside; rejects with its standard error in the message. */

@@ -4,6 +4,7 @@ import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, utimesSync, wr
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { bridgeConfig } from '../../support/cni/bridgeConfig.js';
 import { type Call, callPlugin, failureOf, OURS, succeed } from '../../support/cni/plugin.js';
 import { netNsPerTest, type TestNetNs } from '../../support/netns.js';
 import { describeWith } from '../../support/requires.js';
@@ -29,16 +30,7 @@ const ipam = (more: object = {}) => ({
   ranges: [[{ subnet: SUBNET }]],
   ...more,
 });
-const config = (more: object = {}) => ({
-  cniVersion: '1.1.0',
-  name: 'net',
-  type: 'bridge',
-  bridge: 'br0',
-  isDefaultGateway: true,
-  ipMasq: true,
-  ipam: ipam(),
-  ...more,
-});
+const config = (more: object = {}) => bridgeConfig(ipam(), { ipMasq: true, ...more });
 const addresses = (call: Partial<Call> = {}): Call => ({
   bin: OURS,
   plugin: 'host-local',

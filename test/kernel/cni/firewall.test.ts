@@ -7,6 +7,7 @@ import path from 'node:path';
 import { promisify } from 'node:util';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { openRoute } from '../../../src/kernel/route/adapter.js';
+import { bridgeConfig, DUAL_STACK } from '../../support/cni/bridgeConfig.js';
 import { callPlugin, PLUGIN_DIR } from '../../support/cniPlugin.js';
 import { netNsPerTest, type TestNetNs } from '../../support/netns.js';
 import { describeWith } from '../../support/requires.js';
@@ -50,19 +51,7 @@ async function setUp(namespaces: ReturnType<typeof netNsPerTest>) {
 const whoCalls = async (pod: TestNetNs, address: string) =>
   (await execute('nsenter', [`--net=${pod.path}`, process.execPath, '-e', CLIENT, address])).stdout;
 
-const config = (fields: object) => ({
-  cniVersion: '1.1.0',
-  name: 'net',
-  type: 'bridge',
-  bridge: 'br0',
-  isDefaultGateway: true,
-  ipam: {
-    type: 'host-local',
-    dataDir,
-    ranges: [[{ subnet: '10.88.0.0/24' }], [{ subnet: 'fd88::/64' }]],
-  },
-  ...fields,
-});
+const config = (fields: object) => bridgeConfig({ dataDir, ranges: DUAL_STACK }, fields);
 
 describeWith(
   { root: true, tools: ['nsenter', 'nft', 'iptables-save'], files: [path.join(PLUGIN_DIR, 'bridge')] },

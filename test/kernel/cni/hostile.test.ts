@@ -19,6 +19,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { run } from '../../../src/kernel/process.js';
+import { bridgeConfig } from '../../support/cni/bridgeConfig.js';
 import { type Call, callPlugin, failureOf, OURS, succeed } from '../../support/cni/plugin.js';
 import { netNsPerTest } from '../../support/netns.js';
 import { describeWith } from '../../support/requires.js';
@@ -41,16 +42,8 @@ function isRunning(pid: string): boolean {
     return false;
   }
 }
-const config = (more: object = {}) => ({
-  cniVersion: '1.1.0',
-  name: 'net',
-  type: 'bridge',
-  bridge: 'br0',
-  isDefaultGateway: true,
-  ipMasq: true,
-  ipam: { type: 'host-local', dataDir: root, ranges: [[{ subnet: '10.9.0.0/24' }]] },
-  ...more,
-});
+const config = (more: object = {}) =>
+  bridgeConfig({ dataDir: root, ranges: [[{ subnet: '10.9.0.0/24' }]] }, { ipMasq: true, ...more });
 const addresses = (command: Call['command'], more: Partial<Call> = {}): Call => ({
   bin: OURS,
   plugin: 'host-local',

@@ -10,6 +10,7 @@ import { openNft } from '../../../src/kernel/nftables/adapter.js';
 import { addressBytes } from '../../../src/kernel/nftables/bytes.js';
 import { type TracedStep, type TraceEvent, watchTraces } from '../../../src/kernel/nftables/trace.js';
 import { childProcesses } from '../../support/childProcesses.js';
+import { bridgeConfig, DUAL_STACK } from '../../support/cni/bridgeConfig.js';
 import { callPlugin, PLUGIN_DIR } from '../../support/cniPlugin.js';
 import { netNsPerTest, type TestNetNs } from '../../support/netns.js';
 import { describeWith } from '../../support/requires.js';
@@ -22,15 +23,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(dataDir, { recursive: true }));
 
-const config = (fields: object) => ({
-  cniVersion: '1.1.0',
-  name: 'net',
-  type: 'bridge',
-  bridge: 'br0',
-  isDefaultGateway: true,
-  ipam: { type: 'host-local', dataDir, ranges: [[{ subnet: '10.88.0.0/24' }], [{ subnet: 'fd88::/64' }]] },
-  ...fields,
-});
+const config = (fields: object) => bridgeConfig({ dataDir, ranges: DUAL_STACK }, fields);
 
 interface Pod {
   readonly ns: TestNetNs;

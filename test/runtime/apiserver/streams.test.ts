@@ -2,7 +2,6 @@
 // Guarantees: exec, attach, logs and port-forward carry bytes, exit codes and refusals unchanged, over SPDY and WebSocket.
 import { execFile } from 'node:child_process';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import net from 'node:net';
 import os from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
@@ -10,7 +9,7 @@ import { NAMESPACES, NODES, PODS } from '../../../src/api/resources.js';
 import { openClient } from '../../../src/client/typedClient.js';
 import { BUSYBOX } from '../../support/imageArchive.js';
 import { type Kubectl, openKubectl } from '../../support/kubectl.js';
-import { StreamingNode } from '../../support/kubelet/streamingNode.js';
+import { echo, StreamingNode } from '../../support/kubelet/streamingNode.js';
 import { describeWith } from '../../support/requires.js';
 import { startTestApiServer, type TestApiServer } from '../../support/testApiServer.js';
 import { makeTestPki } from '../../support/testPki.js';
@@ -144,15 +143,7 @@ describeWith(needs, 'through the apiserver and the kubelet', () => {
         ':8080',
       ]);
       try {
-        const echoed = await new Promise<string>((resolve, reject) => {
-          const socket = net.connect(Number(match[1]), '127.0.0.1', () => socket.write('through'));
-          socket.on('error', reject);
-          socket.once('data', (bytes) => {
-            socket.destroy();
-            resolve(bytes.toString());
-          });
-        });
-        expect(echoed).toBe('through');
+        expect(await echo(Number(match[1]), 'through')).toBe('through');
       } finally {
         await stop();
       }

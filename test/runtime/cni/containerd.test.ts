@@ -1,13 +1,14 @@
 // containerd runs pods over CRI with our plugins: they get addresses, reach each other and the host, and leave nothing.
 // Guarantees: its own root, state, socket and machine; the images are made here.
-import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { CriClient, field, type Message } from '../../support/criClient.js';
+import { podNetwork } from '../../support/criNode.js';
 import { BUSYBOX, IMAGE, makeImageArchive } from '../../support/imageArchive.js';
 import { IsolatedNode } from '../../support/isolatedNode.js';
-import { makeNetNs, type TestNetNs } from '../../support/netns.js';
+import type { TestNetNs } from '../../support/netns.js';
 import { describeWith } from '../../support/requires.js';
 
 const PLUGINS = path.resolve('dist/cni');
@@ -30,25 +31,6 @@ state = "/run/containerd"
   [plugins."io.containerd.grpc.v1.cri".containerd]
     snapshotter = "native"
 `;
-
-const network = ({ directory }: IsolatedNode) => ({
-  cniVersion: '1.0.0',
-  name: 'pods',
-  plugins: [
-    {
-      type: 'bridge',
-      bridge: 'cni0',
-      isGateway: true,
-      ipMasq: true,
-      ipam: {
-        type: 'host-local',
-        dataDir: `${directory}/addresses`,
-        ranges: [[{ subnet: '10.77.0.0/24' }]],
-        routes: [{ dst: '0.0.0.0/0' }],
-      },
-    },
-  ],
-});
 
 const pod = (name: string, cgroupParent: string): Message => ({
   1: { 1: name, 2: `${name}-uid`, 3: 'default' },
@@ -76,11 +58,7 @@ describeWith(
     let cri: CriClient;
     let daemon: { output(): string };
     beforeEach(async () => {
-      host = await makeNetNs();
-      await host.run('ip', 'link', 'set', 'lo', 'up');
-      node = await IsolatedNode.start(host);
-      mkdirSync(path.join(node.directory, 'net.d'));
-      writeFileSync(path.join(node.directory, 'net.d', '10-pods.conflist'), JSON.stringify(network(node)));
+      ({ host, node } = await IsolatedNode.startWith(podNetwork));
       const config = path.join(node.directory, 'config.toml');
       writeFileSync(config, configuration(node, await lacksSysResource(node)));
       daemon = node.startDaemon('containerd', '--config', config);
@@ -137,8 +115,8 @@ describeWith(
     });
 
     test('a pod whose network cannot be made says why', async () => {
-      const taken = network(node);
-      taken.plugins[0]?.ipam.ranges[0]?.splice(0, 1, { subnet: '10.77.0.0/30' });
+      const taken = podNetwork(node.directory);
+      taken.plugins[0]?.ipam?.ranges[0]?.splice(0, 1, { subnet: '10.77.0.0/30' });
       writeFileSync(path.join(node.directory, 'net.d', '10-pods.conflist'), JSON.stringify(taken));
       await sleep(500); // containerd reads the folder again when it changes
       await runPod('first');

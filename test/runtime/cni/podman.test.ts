@@ -1,11 +1,11 @@
 // podman with its CNI back end runs containers with our plugins: they reach each other, the host and a published port.
 // Guarantees: its own storage, state and machine; the image is made here.
-import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { readdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { BUSYBOX, IMAGE, makeImageArchive } from '../../support/imageArchive.js';
 import { IsolatedNode } from '../../support/isolatedNode.js';
-import { makeNetNs, type TestNetNs } from '../../support/netns.js';
+import type { TestNetNs } from '../../support/netns.js';
 import { describeWith } from '../../support/requires.js';
 
 const PLUGINS = path.resolve('dist/cni');
@@ -20,7 +20,7 @@ network_backend = "cni"
 cni_plugin_dirs = ["${PLUGINS}"]
 `;
 
-const network = ({ directory }: IsolatedNode) => ({
+const network = (directory: string) => ({
   cniVersion: '0.4.0',
   name: 'pods',
   plugins: [
@@ -54,11 +54,7 @@ describeWith(
     let host: TestNetNs;
     let node: IsolatedNode;
     beforeEach(async () => {
-      host = await makeNetNs();
-      await host.run('ip', 'link', 'set', 'lo', 'up');
-      node = await IsolatedNode.start(host);
-      mkdirSync(path.join(node.directory, 'net.d'));
-      writeFileSync(path.join(node.directory, 'net.d', '10-pods.conflist'), JSON.stringify(network(node)));
+      ({ host, node } = await IsolatedNode.startWith(network));
       writeFileSync(path.join(node.directory, 'containers.conf'), settings);
       await podman('load', '--input', makeImageArchive(node.directory));
     });

@@ -15,6 +15,7 @@ import {
 } from '../../../src/api/resources.js';
 import type { Client } from '../../../src/client/client.js';
 import type { CriNode } from '../../support/criNode.js';
+import { bindLocalVolume } from '../../support/kubelet/localVolume.js';
 import { SLEEP, shell } from '../../support/kubelet/nodePods.js';
 import { NEEDS, PodNode } from '../../support/kubelet/podNode.js';
 import { describeWith } from '../../support/requires.js';
@@ -164,52 +165,7 @@ describeWith(NEEDS, 'the fields of a pod', () => {
   test('a claim on a local volume is what the host has, and stays when the pod goes', async () => {
     mkdirSync(at('disk-1'));
     writeFileSync(at('disk-1/before'), 'there');
-    const capacity = { storage: '1Gi' };
-    const volume = await client.of(PERSISTENT_VOLUMES).create({
-      apiVersion: 'v1',
-      kind: 'PersistentVolume',
-      metadata: { name: 'disk-1' },
-      spec: {
-        capacity,
-        accessModes: ['ReadWriteOnce'],
-        storageClassName: 'local',
-        local: { path: at('disk-1') },
-        nodeAffinity: {
-          required: {
-            nodeSelectorTerms: [
-              { matchExpressions: [{ key: 'kubernetes.io/hostname', operator: 'In', values: ['node-1'] }] },
-            ],
-          },
-        },
-      },
-    });
-    const claim = await client.of(PERSISTENT_VOLUME_CLAIMS).create({
-      apiVersion: 'v1',
-      kind: 'PersistentVolumeClaim',
-      metadata: { name: 'data', namespace: 'default' },
-      spec: {
-        accessModes: ['ReadWriteOnce'],
-        storageClassName: 'local',
-        volumeName: 'disk-1',
-        resources: { requests: capacity },
-      },
-    });
-    // No controller runs here: the test binds the two.
-    const claimRef = {
-      kind: 'PersistentVolumeClaim',
-      namespace: 'default',
-      name: 'data',
-      uid: claim.metadata.uid,
-    };
-    await client.of(PERSISTENT_VOLUMES).update({ ...volume, spec: { ...volume.spec, claimRef } });
-    await client
-      .of(PERSISTENT_VOLUME_CLAIMS)
-      .patch(
-        { namespace: 'default', name: 'data' },
-        'merge',
-        { status: { phase: 'Bound' } },
-        { subresource: 'status' },
-      );
+    await bindLocalVolume(client, 'disk-1', at('disk-1'));
     const lines = await told(
       'claims',
       'cat /data/before; echo; echo after > /data/after',

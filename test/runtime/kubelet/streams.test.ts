@@ -2,13 +2,12 @@
 // Guarantees: exec, attach, logs and port-forward carry bytes, exit codes and refusals unchanged, over SPDY and WebSocket.
 
 import { execFile, spawn } from 'node:child_process';
-import net from 'node:net';
 import { Readable, Writable } from 'node:stream';
 import { Exec, KubeConfig, type V1Status } from '@kubernetes/client-node';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { BUSYBOX } from '../../support/imageArchive.js';
 import { type LocalPort, openKubectlServer } from '../../support/kubelet/kubectlServer.js';
-import { StreamingNode } from '../../support/kubelet/streamingNode.js';
+import { echo, StreamingNode } from '../../support/kubelet/streamingNode.js';
 import { describeWith } from '../../support/requires.js';
 import { makeTestPki } from '../../support/testPki.js';
 
@@ -177,15 +176,7 @@ describeWith(needs, 'kubectl through the kubelet', () => {
         child.stderr.on('data', hear);
         child.on('close', () => reject(new Error(said)));
       });
-      const echoed = await new Promise<string>((resolve, reject) => {
-        const socket = net.connect(port, '127.0.0.1', () => socket.write('through'));
-        socket.on('error', reject);
-        socket.once('data', (bytes) => {
-          socket.destroy();
-          resolve(bytes.toString());
-        });
-      });
-      expect(echoed).toBe('through');
+      expect(await echo(port, 'through')).toBe('through');
     } finally {
       child.kill();
       await new Promise((done) =>

@@ -3,12 +3,8 @@
 import { existsSync, lstatSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { V1PodSpec } from '../../../src/api/gen/types.js';
-import {
-  CONFIG_MAPS,
-  PERSISTENT_VOLUME_CLAIMS,
-  PERSISTENT_VOLUMES,
-  PODS,
-} from '../../../src/api/resources.js';
+import { CONFIG_MAPS, PODS } from '../../../src/api/resources.js';
+import { bindLocalVolume } from '../../support/kubelet/localVolume.js';
 import { SLEEP, shell } from '../../support/kubelet/nodePods.js';
 import { NEEDS, PodNode } from '../../support/kubelet/podNode.js';
 import { describeWith } from '../../support/requires.js';
@@ -157,38 +153,7 @@ describeWith(NEEDS, 'what containers find around them', () => {
   test('the group of a claim: changed all the way down, or only where its root is not the group yet', async () => {
     mkdirSync(pods.at('disk'));
     writeFileSync(pods.at('disk/file'), '');
-    const capacity = { storage: '1Gi' };
-    const claim = await pods.client.of(PERSISTENT_VOLUME_CLAIMS).create({
-      apiVersion: 'v1',
-      kind: 'PersistentVolumeClaim',
-      metadata: { name: 'data', namespace: 'default' },
-      spec: {
-        accessModes: ['ReadWriteOnce'],
-        storageClassName: 'local',
-        volumeName: 'disk',
-        resources: { requests: capacity },
-      },
-    });
-    const claimRef = { namespace: 'default', name: 'data', uid: claim.metadata.uid };
-    const here = { key: 'kubernetes.io/hostname', operator: 'In', values: ['node-1'] };
-    await pods.client.of(PERSISTENT_VOLUMES).create({
-      apiVersion: 'v1',
-      kind: 'PersistentVolume',
-      metadata: { name: 'disk' },
-      spec: {
-        capacity,
-        claimRef,
-        accessModes: ['ReadWriteOnce'],
-        storageClassName: 'local',
-        local: { path: pods.at('disk') },
-        nodeAffinity: { required: { nodeSelectorTerms: [{ matchExpressions: [here] }] } },
-      },
-    });
-    // No controller runs here: the test binds the two.
-    const bound = { status: { phase: 'Bound' } };
-    await pods.client
-      .of(PERSISTENT_VOLUME_CLAIMS)
-      .patch({ namespace: 'default', name: 'data' }, 'merge', bound, { subresource: 'status' });
+    await bindLocalVolume(pods.client, 'disk', pods.at('disk'));
     const run = (name: string, fsGroup: number, fsGroupChangePolicy: string) =>
       pods.told(
         name,

@@ -1,6 +1,7 @@
 // A pod `web` of shell scripts in a real containerd, behind a kubelet's server on our loopback: for exec, attach, logs and
 // port-forward.
 // Guarantees: everything is closed by close(), also what a failed start has left.
+import net from 'node:net';
 import path from 'node:path';
 import { silentLog } from '../../../src/api/log.js';
 import type { RuntimeService } from '../../../src/cri/runtime.js';
@@ -101,3 +102,14 @@ export class StreamingNode {
     await this.#node.stop();
   }
 }
+
+/** What a server on the port answers to a text. */
+export const echo = (port: number, text: string) =>
+  new Promise<string>((resolve, reject) => {
+    const socket = net.connect(port, '127.0.0.1', () => socket.write(text));
+    socket.on('error', reject);
+    socket.once('data', (bytes) => {
+      socket.destroy();
+      resolve(bytes.toString());
+    });
+  });
