@@ -1,5 +1,5 @@
 // What the apiserver must know of a kind, in one declaration: names, defaults, checks, columns. Pure.
-// Guarantees: the machinery above knows no kind by name; a kind is served because its definition is listed.
+// Guarantees: the server above knows no kind by name; a kind is served because its definition is listed.
 import type { Decoded, DecodeOptions } from './decode.js';
 import type { V1StatusCause } from './gen/types.js';
 import type { KubeObject } from './object.js';
@@ -133,7 +133,7 @@ export interface KindDefinition<T extends KubeObject = KubeObject> {
   defaults?(draft: Draft<T>): void;
   /** Brings a new object into its first state (drops status, sets the phase). */
   prepareForCreate?(draft: Draft<T>, write: Write): void;
-  /** Keeps what an update may not touch. The machinery has already kept or replaced status as the subresource asks. */
+  /** Keeps what an update may not touch. The server has already kept or replaced status as the subresource asks. */
   prepareForUpdate?(draft: Draft<T>, old: T, write: Write): void;
   /** Changes an object that is to be deleted, before it is decided whether something holds it. */
   prepareForDelete?(draft: Draft<T>, time: string): void;

@@ -8,13 +8,13 @@ import { LEASES } from '../api/resources.js';
 import { notFound } from '../api/status.js';
 import { messageOf } from '../base/errorMessage.js';
 import type { ApiResponse } from './exchange.js';
-import type { Call, Machinery } from './machinery.js';
 import { renderList, renderObject } from './output/render.js';
 import { CachedObject } from './registry/cached.js';
 import { encodeForStore } from './registry/encode.js';
 import { objectKey } from './registry/keys.js';
 import { pageOf } from './registry/list.js';
 import { selectionOf } from './registry/selection.js';
+import type { Call, ServerContext } from './serverContext.js';
 
 /** By the names that kubectl has always shown, and those of their leases. */
 const LEADERS: Readonly<Record<string, string>> = {
@@ -31,10 +31,10 @@ export function componentStatusHandler(verb: string) {
   return verb === 'get' ? getOne : verb === 'list' ? getAll : undefined;
 }
 
-async function getAll(machinery: Machinery, call: Call): Promise<ApiResponse> {
-  const { revision } = machinery.feed;
+async function getAll(server: ServerContext, call: Call): Promise<ApiResponse> {
+  const { revision } = server.feed;
   const selection = selectionOf(kind, call.query);
-  const items = (await look(machinery)).map(
+  const items = (await look(server)).map(
     (object) =>
       new CachedObject(
         kind,
@@ -47,26 +47,24 @@ async function getAll(machinery: Machinery, call: Call): Promise<ApiResponse> {
     items.filter((item) => selection.matches(item)),
     revision,
   );
-  return renderList(kind, call, page, machinery.now());
+  return renderList(kind, call, page, server.now());
 }
 
-async function getOne(machinery: Machinery, call: Call): Promise<ApiResponse> {
+async function getOne(server: ServerContext, call: Call): Promise<ApiResponse> {
   const { name } = call.info;
-  const found = (await look(machinery)).find(({ metadata }) => metadata?.name === name);
+  const found = (await look(server)).find(({ metadata }) => metadata?.name === name);
   if (found === undefined) throw notFound(kind.type, name);
-  return renderObject(kind, call, encodeForStore(kind, found), 200, machinery.now());
+  return renderObject(kind, call, encodeForStore(kind, found), 200, server.now());
 }
 
-async function look(machinery: Machinery): Promise<readonly V1ComponentStatus[]> {
+async function look(server: ServerContext): Promise<readonly V1ComponentStatus[]> {
   // The store first: when it answers, the leases are as new as it is.
-  const store = await storeStatus(machinery);
-  const leaders = Object.entries(LEADERS).flatMap(
-    ([name, lease]) => leaderStatus(machinery, name, lease) ?? [],
-  );
+  const store = await storeStatus(server);
+  const leaders = Object.entries(LEADERS).flatMap(([name, lease]) => leaderStatus(server, name, lease) ?? []);
   return [...leaders, store];
 }
 
-async function storeStatus({ feed }: Machinery): Promise<V1ComponentStatus> {
+async function storeStatus({ feed }: ServerContext): Promise<V1ComponentStatus> {
   try {
     await feed.current();
     return status(STORE, 'ok');
@@ -75,7 +73,11 @@ async function storeStatus({ feed }: Machinery): Promise<V1ComponentStatus> {
   }
 }
 
-function leaderStatus({ feed, now }: Machinery, name: string, lease: string): V1ComponentStatus | undefined {
+function leaderStatus(
+  { feed, now }: ServerContext,
+  name: string,
+  lease: string,
+): V1ComponentStatus | undefined {
   const held = feed.cacheOf(leaseKind as KindDefinition).get(objectKey(LEASES, 'kube-system', lease));
   if (held === undefined) return undefined;
   const { holderIdentity = '', renewTime = '', leaseDurationSeconds = 0 } = held.parse<V1Lease>().spec ?? {};

@@ -8,9 +8,9 @@ import { notFound, statusError } from '../api/status.js';
 import { componentStatusHandler } from './componentStatuses.js';
 import { isType } from './discovery/resources.js';
 import { type ApiResponse, jsonResponse } from './exchange.js';
-import type { Call, Machinery, MeasuredResource, VirtualResource } from './machinery.js';
 import { negotiateText, PROTOBUF_TYPE, requireObject } from './output/negotiate.js';
 import { readCurrent } from './registry/readAndWrite.js';
+import type { Call, MeasuredResource, ServerContext, VirtualResource } from './serverContext.js';
 import { bind, bindByBody } from './subresources/binding.js';
 import { connectPod } from './subresources/connect.js';
 import { ephemeralContainers } from './subresources/ephemeralContainers.js';
@@ -28,7 +28,7 @@ import { storedQuery } from './verbs/served.js';
 import { postObject, putObject, removeCollection, removeObject, writeContext } from './verbs/write.js';
 
 type Answer = Promise<ApiResponse> | ApiResponse;
-type Handler = (machinery: Machinery, kind: KindDefinition, call: Call) => Answer;
+type Handler = (server: ServerContext, kind: KindDefinition, call: Call) => Answer;
 
 const VERBS: Readonly<Record<string, Handler>> = {
   get: getObject,
@@ -52,18 +52,18 @@ const OWN_USER = 'system:apiserver';
 const CHANGE = new Set(['get', 'update', 'patch']);
 const POD_CONNECTIONS = new Set(['exec', 'attach', 'portforward']);
 
-export function dispatch(machinery: Machinery, call: Call): Answer {
-  if (!machinery.isServed(call.info) && call.user.name !== OWN_USER) throw noSuchResource();
-  const found = machinery.served(call.info);
-  if (found !== undefined) return dispatchKind(machinery, found.kind, servedCall(call, found.version));
+export function dispatch(server: ServerContext, call: Call): Answer {
+  if (!server.isServed(call.info) && call.user.name !== OWN_USER) throw noSuchResource();
+  const found = server.served(call.info);
+  if (found !== undefined) return dispatchKind(server, found.kind, servedCall(call, found.version));
   const { group, version, resource } = call.info;
   const isWanted = (type: ResourceType) =>
     type.group === group && type.version === version && type.resource === resource;
-  if (isWanted(BINDINGS)) return createBinding(machinery, call);
-  if (isWanted(COMPONENT_STATUSES)) return dispatchComponentStatus(machinery, call);
-  const virtual = machinery.virtualResources.find(isWanted);
+  if (isWanted(BINDINGS)) return createBinding(server, call);
+  if (isWanted(COMPONENT_STATUSES)) return dispatchComponentStatus(server, call);
+  const virtual = server.virtualResources.find(isWanted);
   if (virtual !== undefined) return createVirtual(virtual, call);
-  const measured = machinery.measuredResources.find(isWanted);
+  const measured = server.measuredResources.find(isWanted);
   if (measured !== undefined) return readMeasured(measured, call);
   throw noSuchResource();
 }
@@ -72,10 +72,10 @@ function servedCall(call: Call, version: KindVersion | undefined): Call {
   return version === undefined ? call : { ...call, served: version, query: storedQuery(version, call.query) };
 }
 
-function dispatchKind(machinery: Machinery, kind: KindDefinition, call: Call): Answer {
+function dispatchKind(server: ServerContext, kind: KindDefinition, call: Call): Answer {
   const { subresource, namespace, verb, name } = call.info;
   checkScope(kind, call);
-  const handler = subresource === '' ? VERBS[verb] : subresourceHandler(machinery, kind, call);
+  const handler = subresource === '' ? VERBS[verb] : subresourceHandler(server, kind, call);
   if (handler === undefined) throw notAllowed();
   const needsName = verb === 'get' || verb === 'update' || verb === 'patch' || verb === 'delete';
   if (needsName && name === '') throw notAllowed();
@@ -84,7 +84,7 @@ function dispatchKind(machinery: Machinery, kind: KindDefinition, call: Call): A
   // All of a kind in all namespaces can be listed and watched, and no more than that.
   if (kind.type.namespaced && namespace === '' && verb === 'deletecollection') throw notAllowed();
   if (kind.deprecation !== undefined) call.warnings.push(kind.deprecation);
-  return handler(machinery, kind, kind.custom === undefined ? call : withoutProtobuf(call));
+  return handler(server, kind, kind.custom === undefined ? call : withoutProtobuf(call));
 }
 
 /** Only Kubernetes' own types have messages; metadata are of that kind. */
@@ -99,7 +99,11 @@ function checkScope(kind: KindDefinition, { info }: Call): void {
   if (!kind.type.namespaced && info.namespace !== '' && !isNamespaceItself) throw noSuchResource();
 }
 
-function subresourceHandler(machinery: Machinery, kind: KindDefinition, { info }: Call): Handler | undefined {
+function subresourceHandler(
+  server: ServerContext,
+  kind: KindDefinition,
+  { info }: Call,
+): Handler | undefined {
   const { subresource, verb } = info;
   const isPod = isType(kind.type, PODS);
   const isStatus = subresource === 'status' ? kind.hasStatus : kind.statusParts?.includes(subresource);
@@ -118,15 +122,15 @@ function subresourceHandler(machinery: Machinery, kind: KindDefinition, { info }
   if (kind.type.resource === 'namespaces' && subresource === 'finalize') {
     return verb === 'update' ? finalizeNamespace : undefined;
   }
-  const hook = machinery.subresourceHooks.find(
+  const hook = server.subresourceHooks.find(
     (known) => isType(known.type, kind.type) && known.subresource === subresource,
   );
   if (hook === undefined) throw noSuchResource();
   return verb !== 'create'
     ? undefined
-    : async (_machinery, _kind, call) => {
+    : async (_server, _kind, call) => {
         const body = decodeOther(modelOf(hook.kind), (await readData(call)) ?? {});
-        const held = await readCurrent(machinery, writeContext(kind, call));
+        const held = await readCurrent(server, writeContext(kind, call));
         const context = { user: call.user, dryRun: isDryRun(call.query) };
         return jsonResponse(201, await hook.create(held.parse(), body as object, context));
       };
@@ -138,21 +142,21 @@ function modelOf({ group, version, kind }: { group: string; version: string; kin
   return `${prefix}${version.replace(/^v/, 'V')}${kind}`;
 }
 
-function createBinding(machinery: Machinery, call: Call): Promise<ApiResponse> {
+function createBinding(server: ServerContext, call: Call): Promise<ApiResponse> {
   const { verb, name, namespace, subresource } = call.info;
-  const pods = machinery.kinds.find(({ type }) => isType(type, PODS));
+  const pods = server.kinds.find(({ type }) => isType(type, PODS));
   if (namespace === '' || pods === undefined) throw noSuchResource();
   if (verb !== 'create' || name !== '' || subresource !== '') throw notAllowed();
-  return bindByBody(machinery, pods, call);
+  return bindByBody(server, pods, call);
 }
 
-function dispatchComponentStatus(machinery: Machinery, call: Call): Promise<ApiResponse> {
+function dispatchComponentStatus(server: ServerContext, call: Call): Promise<ApiResponse> {
   const { verb, namespace, subresource } = call.info;
   if (namespace !== '' || subresource !== '') throw noSuchResource();
   const handler = componentStatusHandler(verb);
   if (handler === undefined) throw notAllowed();
   call.warnings.push(componentStatusKind.deprecation ?? '');
-  return handler(machinery, call);
+  return handler(server, call);
 }
 
 async function createVirtual(resource: VirtualResource, call: Call): Promise<ApiResponse> {

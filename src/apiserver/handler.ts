@@ -10,17 +10,17 @@ import { dispatch } from './dispatch.js';
 import { type ApiRequest, type ApiResponse, jsonResponse } from './exchange.js';
 import type { UserInfo } from './identity.js';
 import type { Pacing } from './load/pacing.js';
-import type { Call, Machinery } from './machinery.js';
 import { indented, wantsIndent } from './output/indent.js';
 import { negotiate } from './output/negotiate.js';
 import { parseRequest } from './requestInfo.js';
 import { isLongRunning, type RequestTrace } from './requestTrace.js';
+import type { Call, ServerContext } from './serverContext.js';
 import type { Supervision } from './supervision.js';
 
 export type Handler = (request: ApiRequest) => Promise<ApiResponse>;
 
 interface HandlerOptions {
-  readonly machinery: Machinery;
+  readonly server: ServerContext;
   readonly gate: Gate;
   readonly paths: PathHandler;
   readonly supervision?: Supervision;
@@ -40,7 +40,7 @@ export function makeHandler(options: HandlerOptions): Handler {
       const answered = answer(options, trace, warnings);
       response = answered instanceof Promise ? await answered : answered;
     } catch (error) {
-      response = failure(options.machinery, request, error);
+      response = failure(options.server, request, error);
     }
     if (wantsIndent(request) && !isLongRunning(trace) && !isOpenApi(trace)) response = indented(response);
     const headers: Record<string, string> = {
@@ -95,7 +95,7 @@ function answer(
 
 function answerTo(
   caller: UserInfo,
-  { machinery, gate, paths, supervision, pacing }: HandlerOptions,
+  { server, gate, paths, supervision, pacing }: HandlerOptions,
   trace: RequestTrace,
   { info, query, warnings }: Pick<Call, 'info' | 'query' | 'warnings'>,
 ): Promise<ApiResponse> | ApiResponse {
@@ -120,7 +120,7 @@ function answerTo(
     trace.annotations = { ...trace.annotations, [key]: value };
   };
   const step = (bytes: number) => pacing.step(caller.name, bytes);
-  return dispatch(machinery, { request, info, query, user, negotiated, warnings, demand, annotate, step });
+  return dispatch(server, { request, info, query, user, negotiated, warnings, demand, annotate, step });
 }
 
 /** How long the client would wait is its own affair, but it has to be a time. */
@@ -149,7 +149,7 @@ function parseUrl(url: string): { readonly pathname: string; readonly searchPara
 const NO_QUERY = new URLSearchParams();
 
 /** A refusal as it is; anything else is our fault or the store's. */
-function failure({ log }: Pick<Machinery, 'log'>, request: ApiRequest, error: unknown): ApiResponse {
+function failure({ log }: Pick<ServerContext, 'log'>, request: ApiRequest, error: unknown): ApiResponse {
   const refusal = error instanceof ApiError ? error : unexpected(error);
   if (refusal.code >= 500 && !(error instanceof ApiError)) {
     const path = request.url.split('?')[0] ?? '';

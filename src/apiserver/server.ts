@@ -27,18 +27,18 @@ import { openInProcess } from './inProcess.js';
 import { type InFlightOptions, makeInFlight } from './load/inFlight.js';
 import { makePacing } from './load/pacing.js';
 import { SlowChecks } from './load/slowChecks.js';
-import type {
-  KubeletConnection,
-  Machinery,
-  SubresourceHook,
-  VirtualResource,
-  WriteHooks,
-} from './machinery.js';
 import { makeRequestMetrics } from './metrics/requests.js';
 import { randomSuffix } from './randomSuffix.js';
 import { Feed } from './registry/feed.js';
 import { KeyedLock } from './registry/keyedLock.js';
 import { beginTerm, type HeldLease } from './registry/terms.js';
+import type {
+  KubeletConnection,
+  ServerContext,
+  SubresourceHook,
+  VirtualResource,
+  WriteHooks,
+} from './serverContext.js';
 import { type Audit, makeSupervision } from './supervision.js';
 import { usageResources } from './usage/resources.js';
 import { makeServed } from './verbs/served.js';
@@ -108,12 +108,12 @@ export async function openApiServer(options: ApiServerOptions): Promise<ApiServe
   const parts = partsOf(options, inProcess, feed);
   const listeners = new Listeners();
   const ownPorts = () => listeners.ports();
-  const machinery = withUsage({ ...machineryOf(options, { feed, parts, definitions }), ownPorts });
-  const definitionLoop = definitions === undefined ? undefined : new DefinitionLoop(machinery, definitions);
-  for (const hooks of machinery.hooks.values()) hooks.start(machinery);
+  const server = withUsage({ ...serverContextOf(options, { feed, parts, definitions }), ownPorts });
+  const definitionLoop = definitions === undefined ? undefined : new DefinitionLoop(server, definitions);
+  for (const hooks of server.hooks.values()) hooks.start(server);
   definitionLoop?.start();
   const state = { isReady: false, isEnding: false };
-  const handler = handlerOf(options, { feed, parts, definitions, machinery, listeners, state });
+  const handler = handlerOf(options, { feed, parts, definitions, server, listeners, state });
   become(handler);
   const ready = Promise.resolve(parts.ready?.()).then(() => {
     state.isReady = true;
@@ -121,10 +121,10 @@ export async function openApiServer(options: ApiServerOptions): Promise<ApiServe
   ready.catch(() => {}); // told to whoever calls ready()
   const close = async () => {
     state.isEnding = true;
-    for (const hooks of machinery.hooks.values()) hooks.stop();
+    for (const hooks of server.hooks.values()) hooks.stop();
     definitionLoop?.stop();
     definitions?.close();
-    machinery.slowChecks.close();
+    server.slowChecks.close();
     parts.close?.();
     feed.close();
     await listeners.close();
@@ -166,7 +166,7 @@ function beforeTheHandler(): { readonly inProcess: InProcess; become(handler: Ha
 }
 
 interface Surroundings extends Foundations {
-  readonly machinery: Machinery;
+  readonly server: ServerContext;
   readonly listeners: Listeners;
   readonly state: { readonly isReady: boolean; readonly isEnding: boolean };
 }
@@ -174,7 +174,7 @@ interface Surroundings extends Foundations {
 /** What answers requests, with its metrics and its health. */
 function handlerOf(
   options: ApiServerOptions,
-  { feed, parts, definitions, machinery, listeners, state }: Surroundings,
+  { feed, parts, definitions, server, listeners, state }: Surroundings,
 ): Handler {
   const health = new Health({
     isStoreWatched: () => feed.isWatching,
@@ -182,13 +182,13 @@ function handlerOf(
     isEnding: () => state.isEnding,
   });
   const inFlight = makeInFlight(options.load);
-  const { kinds, virtualResources, measuredResources } = machinery;
+  const { kinds, virtualResources, measuredResources } = server;
   const served = [...kinds.map(({ type }) => type), ...virtualResources, ...measuredResources];
   const metrics = makeRequestMetrics({ served, inFlight });
   const conversions = definitions?.conversionMetrics.families ?? [];
   const families = [...metrics.families, ...conversions, ...processMetrics()];
   const paths = makePathHandler({
-    ...machinery,
+    ...server,
     others: new Map([
       ...(parts.paths ?? []),
       ['/metrics', () => bytesResponse(200, Buffer.from(metricsText(families)), METRICS_TYPE)],
@@ -199,7 +199,7 @@ function handlerOf(
     serverAddress: () => hostAndPort(options.externalHost ?? options.listen.host, listeners.port),
   });
   const supervision = makeSupervision({ inFlight, metrics, audit: options.audit });
-  return makeHandler({ machinery, gate: parts, paths, supervision, pacing: makePacing() });
+  return makeHandler({ server, gate: parts, paths, supervision, pacing: makePacing() });
 }
 
 function partsOf({ parts }: ApiServerOptions, inProcess: InProcess, feed: Feed): ServerParts {
@@ -233,10 +233,10 @@ interface Foundations {
   readonly definitions: Definitions | undefined;
 }
 
-function machineryOf(
+function serverContextOf(
   { store, kinds, kubelet, log, isServed = () => true }: ApiServerOptions,
   { feed, parts, definitions }: Foundations,
-): Omit<Machinery, 'ownPorts'> {
+): Omit<ServerContext, 'ownPorts'> {
   const builtIn = makeServed(kinds);
   return {
     store,
@@ -261,10 +261,8 @@ function machineryOf(
 }
 
 /** Kubelets are asked what their pods use; a server that cannot reach them does not offer it. */
-const withUsage = (machinery: Machinery): Machinery =>
-  machinery.kubelet === undefined
-    ? machinery
-    : { ...machinery, measuredResources: usageResources(machinery) };
+const withUsage = (server: ServerContext): ServerContext =>
+  server.kubelet === undefined ? server : { ...server, measuredResources: usageResources(server) };
 
 function versionInfo(build: Build): VersionInfo {
   return {

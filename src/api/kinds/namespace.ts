@@ -24,7 +24,7 @@ export const namespaceKind: KindDefinition<V1Namespace> = {
     const finalizers = new Set([...(draft.spec?.finalizers ?? []), 'kubernetes']);
     draft.spec = { finalizers: [...finalizers] };
   },
-  // Only the finalize subresource, whose machinery skips this, may let finalizers go.
+  // Only the finalize subresource, whose own code skips this, may let finalizers go.
   prepareForUpdate(draft, old) {
     draft.spec = { finalizers: [...(old.spec?.finalizers ?? [])] };
   },

@@ -112,7 +112,7 @@ function allows(
   return authorizer.authorize(attributes).verdict === 'allow';
 }
 
-// The machinery has validated the object against its schema before admission: these only name its shape.
+// The server has validated the object against its schema before admission: these only name its shape.
 type RbacShape = {
   metadata?: V1ObjectMeta;
   rules?: readonly V1PolicyRule[] | null;

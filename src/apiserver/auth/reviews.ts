@@ -4,7 +4,7 @@ import type * as k from '../../api/gen/types.js';
 import { demandedFields, type FieldTerm } from '../../api/selectors.js';
 import { statusError } from '../../api/status.js';
 import type { Attributes, Authenticator, Authorizer, UserInfo } from '../identity.js';
-import type { VirtualResource } from '../machinery.js';
+import type { VirtualResource } from '../serverContext.js';
 import type { RbacAuthorizer } from './rbacAuthorizer.js';
 import type { TokenVerifier } from './serviceAccountToken.js';
 

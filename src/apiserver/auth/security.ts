@@ -12,7 +12,7 @@ import { makeAdmission } from '../admission/plugins.js';
 import type { AdmissionPlugin } from '../admission.js';
 import { type ApiResponse, bytesResponse, jsonResponse } from '../exchange.js';
 import type { Authenticator, Authorizer } from '../identity.js';
-import type { SubresourceHook, VirtualResource } from '../machinery.js';
+import type { SubresourceHook, VirtualResource } from '../serverContext.js';
 import { makeBasicAuthenticator } from './basicAuth.js';
 import { makeBootstrapTokenAuthenticator } from './bootstrapToken.js';
 import { clientCertificate } from './clientCertificate.js';

@@ -11,7 +11,7 @@ import { SERVICE_ACCOUNTS } from '../../api/resources.js';
 import { statusError } from '../../api/status.js';
 import type { AdmissionLookups } from '../admission/lookups.js';
 import type { AdmissionPlugin } from '../admission.js';
-import type { SubresourceHook } from '../machinery.js';
+import type { SubresourceHook } from '../serverContext.js';
 import type { BoundObject, BoundPod, TokenIssuer } from './tokenIssuer.js';
 
 const KIND = { group: 'authentication.k8s.io', version: 'v1', kind: 'TokenRequest' };

@@ -20,7 +20,6 @@ import { ApiError } from '../../api/status.js';
 import { TooMuchWork, withinLimit } from '../../api/workLimit.js';
 import { pause } from '../../base/deadline.js';
 import { COSTLY_BYTES } from '../load/costlySteps.js';
-import { type Machinery, timestamp } from '../machinery.js';
 import type { WriteContext } from '../registry/admit.js';
 import { deleteObject } from '../registry/delete.js';
 import { CHECK_LIMIT } from '../registry/judge.js';
@@ -28,6 +27,7 @@ import { KeyedLock } from '../registry/keyedLock.js';
 import { resourcePrefix } from '../registry/keys.js';
 import type { DraftObject } from '../registry/metadata.js';
 import { updateObject } from '../registry/update.js';
+import { type ServerContext, timestamp } from '../serverContext.js';
 import type { Definition, Definitions } from './definitions.js';
 
 const USER = { name: 'system:apiserver', groups: ['system:masters'] };
@@ -36,7 +36,7 @@ const LOOK_AGAIN_MS = 200;
 const DELETIONS_AT_ONCE = 64;
 
 export class DefinitionLoop {
-  readonly #machinery: Machinery;
+  readonly #server: ServerContext;
   readonly #definitions: Definitions;
 
   /** One definition of a group at a time. */
@@ -46,8 +46,8 @@ export class DefinitionLoop {
   readonly #structures = new Map<string, { readonly state: string } & Pick<Judged, 'structure'>>();
   readonly #ended = new AbortController();
 
-  constructor(machinery: Machinery, definitions: Definitions) {
-    this.#machinery = machinery;
+  constructor(server: ServerContext, definitions: Definitions) {
+    this.#server = server;
     this.#definitions = definitions;
   }
 
@@ -73,7 +73,7 @@ export class DefinitionLoop {
       })
       .catch(async (error: unknown) => {
         if (this.#ended.signal.aborted || ApiError.is(error, 'NotFound')) return;
-        this.#machinery.log.warn('the status of a definition cannot be written', {
+        this.#server.log.warn('the status of a definition cannot be written', {
           name,
           error: String(error),
         });
@@ -94,7 +94,7 @@ export class DefinitionLoop {
     }
     if (definition.metadata?.deletionTimestamp !== undefined) return this.#beginCleanUp(name);
     const others = this.#definitions.all.filter((other) => other.metadata?.name !== name);
-    const time = timestamp(this.#machinery.now());
+    const time = timestamp(this.#server.now());
     const wanted = (one: Definition) =>
       wantedStatus(one, others, { time, structure: this.#structureOf(one) });
     if (sameJson(wanted(definition), definition.status)) return;
@@ -114,12 +114,12 @@ export class DefinitionLoop {
 
   async #update(name: string, change: (current: Definition) => Definition): Promise<void> {
     const context = contextOf(customResourceDefinitionKind, '', name);
-    await updateObject(this.#machinery, context, {
+    await updateObject(this.#server, context, {
       mode: 'server',
       transform: (current) => change(current as Definition) as DraftObject,
     });
     // The next of the group is judged by what this one got.
-    await this.#machinery.feed.current();
+    await this.#server.feed.current();
   }
 
   #beginCleanUp(name: string): void {
@@ -130,7 +130,7 @@ export class DefinitionLoop {
     void this.#cleanUp(name)
       .catch(async (error: unknown) => {
         if (this.#ended.signal.aborted || ApiError.is(error, 'NotFound')) return;
-        this.#machinery.log.warn('the objects of a definition cannot be removed', {
+        this.#server.log.warn('the objects of a definition cannot be removed', {
           name,
           error: String(error),
         });
@@ -162,7 +162,7 @@ export class DefinitionLoop {
 
   /** With status False nothing holds the definition any more. */
   async #condition(name: string, status: 'True' | 'False', reason: string, message: string): Promise<void> {
-    const time = timestamp(this.#machinery.now());
+    const time = timestamp(this.#server.now());
     await this.#update(name, (current) => {
       const held = current.status ?? { storedVersions: [] };
       const conditions = withCondition(
@@ -185,15 +185,15 @@ export class DefinitionLoop {
     while (!this.#ended.signal.aborted) {
       const kind = this.#definitions.storedKind(name);
       if (kind !== undefined) {
-        const cache = this.#machinery.feed.cacheOf(kind);
-        await this.#machinery.feed.current();
+        const cache = this.#server.feed.cacheOf(kind);
+        await this.#server.feed.current();
         if (cache.size === 0) return;
         const waiting = [...cache.range(resourcePrefix(kind.type))].values();
         const work = async () => {
           for (const { summary } of waiting) await this.#removeOne(kind, summary);
         };
         await Promise.all(Array.from({ length: DELETIONS_AT_ONCE }, work));
-        await this.#machinery.feed.current();
+        await this.#server.feed.current();
         if (cache.size === 0) return;
       }
       await pause(LOOK_AGAIN_MS, this.#ended.signal);
@@ -203,7 +203,7 @@ export class DefinitionLoop {
   async #removeOne(kind: KindDefinition, { metadata }: KubeObject): Promise<void> {
     const context = contextOf(kind, metadata?.namespace ?? '', metadata?.name ?? '');
     try {
-      await deleteObject(this.#machinery, context, {}, { isAdmitted: true });
+      await deleteObject(this.#server, context, {}, { isAdmitted: true });
     } catch (error) {
       if (!ApiError.is(error, 'NotFound')) throw error;
     }

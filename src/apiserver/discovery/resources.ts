@@ -4,7 +4,7 @@ import type { KindDefinition } from '../../api/kind.js';
 import { componentStatusKind } from '../../api/kinds/componentStatus.js';
 import { BINDINGS, PODS, type ResourceType } from '../../api/resources.js';
 import type { Definitions } from '../customResources/definitions.js';
-import type { MeasuredResource, SubresourceHook, VirtualResource } from '../machinery.js';
+import type { MeasuredResource, SubresourceHook, VirtualResource } from '../serverContext.js';
 
 interface ServedKind {
   readonly group: string;

@@ -3,13 +3,13 @@
 import type { KindDefinition } from '../../api/kind.js';
 import type { KubeObject } from '../../api/object.js';
 import { apiVersionOf } from '../../api/resources.js';
-import type { Call } from '../machinery.js';
 import { encodeProtobufItem, type ListHead, protobufListEnds } from '../protobuf/encode.js';
 import { PARTIAL_METADATA } from '../protobuf/messages.js';
 import type { CachedObject } from '../registry/cached.js';
 import { parseObject } from '../registry/encode.js';
 import type { ObjectPage } from '../registry/list.js';
 import { PageReader } from '../registry/pageReader.js';
+import type { Call } from '../serverContext.js';
 import { formOf, fromStored } from '../verbs/served.js';
 import { PROTOBUF_TYPE } from './negotiate.js';
 import { columnDefinitions, partialMetadata, tableOptions, tableRow } from './table.js';

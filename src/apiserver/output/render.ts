@@ -2,10 +2,10 @@
 // Guarantees: in the plain form the cached bytes are sent as they are; only other forms parse them.
 import type { KindDefinition } from '../../api/kind.js';
 import { type ApiResponse, bytesResponse, jsonResponse } from '../exchange.js';
-import type { Call } from '../machinery.js';
 import { encodeProtobuf } from '../protobuf/encode.js';
 import { parseObject } from '../registry/encode.js';
 import type { ObjectPage } from '../registry/list.js';
+import type { Call } from '../serverContext.js';
 import { fromStored, shownBytes } from '../verbs/served.js';
 import { ListBody } from './listBody.js';
 import { listForm } from './listForm.js';

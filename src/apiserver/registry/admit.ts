@@ -7,7 +7,7 @@ import type { AdmissionRequest } from '../admission.js';
 import type { ApiRequest } from '../exchange.js';
 import type { ManagerId } from '../fields/managers.js';
 import type { UserInfo } from '../identity.js';
-import { type Machinery, timestamp, type Undo } from '../machinery.js';
+import { type ServerContext, timestamp, type Undo } from '../serverContext.js';
 
 /** Who writes what, as far as it stays the same over the retries of a request. */
 export interface WriteContext {
@@ -44,7 +44,7 @@ interface Subject {
   readonly old?: KubeObject;
 }
 
-export async function mutate({ admission }: Machinery, context: WriteContext, subject: Subject) {
+export async function mutate({ admission }: ServerContext, context: WriteContext, subject: Subject) {
   const request = requestOf(context, subject);
   for (const plugin of admission) {
     // Most plugins have nothing to wait for, and each wait is a turn of the queue of microtasks.
@@ -53,7 +53,11 @@ export async function mutate({ admission }: Machinery, context: WriteContext, su
   }
 }
 
-export async function validateAdmission({ admission }: Machinery, context: WriteContext, subject: Subject) {
+export async function validateAdmission(
+  { admission }: ServerContext,
+  context: WriteContext,
+  subject: Subject,
+) {
   const request = requestOf(context, subject);
   for (const plugin of admission) {
     const pending = plugin.validate?.(request);
@@ -63,7 +67,7 @@ export async function validateAdmission({ admission }: Machinery, context: Write
 
 /** Takes what the write will use. Answers how to give it all back; when one plugin refuses, it is given back already. */
 export async function reserveAdmission(
-  { admission }: Machinery,
+  { admission }: ServerContext,
   context: WriteContext,
   subject: Subject,
 ): Promise<Undo | undefined> {
@@ -86,8 +90,8 @@ export async function reserveAdmission(
 }
 
 /** What a kind's strategy is told of a write. */
-export function writeOf(machinery: Machinery, { subresource, user }: WriteContext): Write {
-  return { subresource, user, time: timestamp(machinery.now()) };
+export function writeOf(server: ServerContext, { subresource, user }: WriteContext): Write {
+  return { subresource, user, time: timestamp(server.now()) };
 }
 
 function requestOf(context: WriteContext, { operation, object, old }: Subject): AdmissionRequest {

@@ -2,7 +2,7 @@
 // Guarantees: selectors judge the objects as they are shown; objects are converted a batch at a time as they are taken, so a
 // long list is never in memory as a whole; a page holds its objects, and ends before they become too many bytes.
 import type { KindDefinition } from '../../api/kind.js';
-import type { Machinery } from '../machinery.js';
+import type { ServerContext } from '../serverContext.js';
 import type { CachedObject } from './cached.js';
 import { encodeContinue } from './continueToken.js';
 import { type Caller, type Conversion, conversionOf } from './conversion.js';
@@ -17,15 +17,15 @@ const PAGE_BYTES = 8 * 1024 * 1024;
 
 /** As listObjects, in the version of the kind. */
 export async function listShown(
-  machinery: Machinery,
+  server: ServerContext,
   kind: KindDefinition,
   { namespace, query, caller }: { namespace: string; query: URLSearchParams; caller: Caller },
 ): Promise<ObjectPage> {
   const conversion = conversionOf(kind);
-  if (conversion === undefined) return listObjects(machinery, kind, namespace, query);
+  if (conversion === undefined) return listObjects(server, kind, namespace, query);
   const limit = parseLimit(query.get('limit'));
   const selection = selectionOf(kind, query);
-  const stored = await listObjects(machinery, kind, namespace, withoutSelectors(query, limit));
+  const stored = await listObjects(server, kind, namespace, withoutSelectors(query, limit));
   const work = { conversion, selection, caller };
   if (limit === 0) return { ...stored, count: undefined, reader: () => shownReader(stored, work) };
   return pageOf(stored, { ...work, limit, prefix: listPrefix(kind.type, namespace) });
@@ -83,12 +83,12 @@ function shownReader(page: ObjectPage, work: Work): PageReader {
 
 /** Everything that the cache holds, as it is shown, as far as the selection wants it. */
 export function shownReaderOfNow(
-  machinery: Machinery,
+  server: ServerContext,
   kind: KindDefinition,
   range: Range,
   caller: Caller,
 ): PageReader {
-  const page = fromCache(machinery, kind, machinery.feed.revision, { ...range, selection: EVERYTHING });
+  const page = fromCache(server, kind, server.feed.revision, { ...range, selection: EVERYTHING });
   const conversion = conversionOf(kind) as Conversion;
   return shownReader(page, { conversion, selection: range.selection, caller });
 }

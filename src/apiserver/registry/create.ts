@@ -7,7 +7,7 @@ import { copyJson } from '../../api/ownKeys.js';
 import { alreadyExists, conflict, invalid, qualifiedResource, statusError } from '../../api/status.js';
 import { isRefused, StoreError } from '../../store/store.js';
 import { trackNew } from '../fields/created.js';
-import { type Machinery, timestamp, type Undo } from '../machinery.js';
+import { type ServerContext, timestamp, type Undo } from '../serverContext.js';
 import { mutate, reserveAdmission, turn, validateAdmission, type WriteContext, writeOf } from './admit.js';
 import { bytesToSend, bytesToStore, conversionOf } from './conversion.js';
 import { encodeForStore } from './encode.js';
@@ -26,7 +26,7 @@ interface CreateOptions {
 
 /** Answers the bytes to send. */
 export async function createObject(
-  machinery: Machinery,
+  server: ServerContext,
   context: WriteContext,
   draft: DraftObject,
   { managedFields }: CreateOptions = {},
@@ -39,14 +39,14 @@ export async function createObject(
   }
   const generated = (meta.name ?? '') === '' ? (meta.generateName ?? '') : '';
   requireName(kind, draft, generated);
-  const hooks = machinery.hooks.get(qualifiedResource(kind.type));
-  stampNew(kind, draft, { namespace, uid: machinery.uid(), time: timestamp(machinery.now()) });
+  const hooks = server.hooks.get(qualifiedResource(kind.type));
+  stampNew(kind, draft, { namespace, uid: server.uid(), time: timestamp(server.now()) });
   for (let attempt = 1; ; attempt += 1) {
-    if (generated !== '') meta.name = generatedName(generated, machinery.randomSuffix(GENERATED_SUFFIX));
+    if (generated !== '') meta.name = generatedName(generated, server.randomSuffix(GENERATED_SUFFIX));
     try {
       // Another name, or another address, is tried with the object as it was sent.
       const sent = generated === '' && hooks === undefined ? draft : copyJson(draft);
-      return await createNamed(machinery, context, sent, managedFields);
+      return await createNamed(server, context, sent, managedFields);
     } catch (error) {
       const taken = error instanceof StoreError && error.code === 'EXISTS';
       if (!taken) throw error;
@@ -56,13 +56,13 @@ export async function createObject(
       if (attempt === ATTEMPTS)
         throw conflict(kind.type, name, `${error.key} was taken meanwhile, again and again`);
       // Another server took what the hook had chosen: the next choice is made knowing that.
-      if (!isName) await machinery.feed.current();
+      if (!isName) await server.feed.current();
     }
   }
 }
 
 async function createNamed(
-  machinery: Machinery,
+  server: ServerContext,
   context: WriteContext,
   draft: DraftObject,
   managedFields: readonly V1ManagedFieldsEntry[] | undefined,
@@ -70,41 +70,41 @@ async function createNamed(
   const { kind, namespace, dryRun } = context;
   complete(kind, draft);
   kind.defaults?.(draft);
-  const writer = { id: context.manager, time: timestamp(machinery.now()) };
+  const writer = { id: context.manager, time: timestamp(server.now()) };
   await turn(context);
   // Those that were given may be needed for another try.
   const entries = managedFields === undefined ? trackNew(kind, draft, writer) : copyJson(managedFields);
   await turn(context);
-  await mutate(machinery, context, { operation: 'create', object: draft });
+  await mutate(server, context, { operation: 'create', object: draft });
   kind.defaults?.(draft);
-  kind.prepareForCreate?.(draft, writeOf(machinery, context));
+  kind.prepareForCreate?.(draft, writeOf(server, context));
   complete(kind, draft);
   if (entries.length > 0) metaOf(draft).managedFields = entries as Draft<V1ManagedFieldsEntry>[];
   const name = draft.metadata?.name ?? '';
   const key = objectKey(kind.type, namespace, name);
-  const companions = await machinery.hooks.get(qualifiedResource(kind.type))?.beforeCreate(draft);
+  const companions = await server.hooks.get(qualifiedResource(kind.type))?.beforeCreate(draft);
   try {
     await turn(context);
-    const faults = await judge(machinery, context, draft);
+    const faults = await judge(server, context, draft);
     if (faults.length > 0) throw invalid(kind.type, name, faults);
     for (const sentence of kind.warnings?.(draft) ?? []) context.warn?.(sentence);
     const subject = { operation: 'create', object: draft } as const;
-    await validateAdmission(machinery, context, subject);
-    const reserved = await reserveAdmission(machinery, context, subject);
+    await validateAdmission(server, context, subject);
+    const reserved = await reserveAdmission(server, context, subject);
     await turn(context);
     return await guarded(reserved, dryRun, async () => {
       const stored = await bytesToStore(context, draft);
       if (!dryRun) {
         const own = { verb: 'create', key, value: stored } as const;
         checkCaller(context);
-        const revision = await writeWith(machinery.store, own, companions?.writes ?? [], context.term);
-        const held = machinery.feed.cacheOf(kind).get(key);
+        const revision = await writeWith(server.store, own, companions?.writes ?? [], context.term);
+        const held = server.feed.cacheOf(kind).get(key);
         // The embedded store tells its watchers first, so the bytes to send are made already.
         const isHeld = held?.revision === revision && conversionOf(kind) === undefined;
         return isHeld ? held.bytes : await bytesToSend(context, stored, { key, revision });
       }
-      await machinery.feed.current();
-      if (machinery.feed.cacheOf(kind).get(key) !== undefined) throw alreadyExists(kind.type, name);
+      await server.feed.current();
+      if (server.feed.cacheOf(kind).get(key) !== undefined) throw alreadyExists(kind.type, name);
       return conversionOf(kind) === undefined ? stored : encodeForStore(kind, draft);
     });
   } finally {

@@ -3,7 +3,7 @@
 import type { V1DeleteOptions } from '../../api/gen/types.js';
 import type { KubeObject } from '../../api/object.js';
 import { conflict, qualifiedResource } from '../../api/status.js';
-import type { Machinery } from '../machinery.js';
+import type { ServerContext } from '../serverContext.js';
 import { validateAdmission, type WriteContext } from './admit.js';
 import type { CachedObject } from './cached.js';
 import { bytesToSend, bytesToStore, shownObject } from './conversion.js';
@@ -21,18 +21,18 @@ interface Deletion {
 
 /** `isAdmitted`: admission has agreed to the request that this is a part of. */
 export function deleteObject(
-  machinery: Machinery,
+  server: ServerContext,
   context: WriteContext,
   options: V1DeleteOptions,
   { isAdmitted = false } = {},
 ): Promise<Deletion> {
-  const admit = (old: KubeObject) => validateAdmission(machinery, context, { operation: 'delete', old });
+  const admit = (old: KubeObject) => validateAdmission(server, context, { operation: 'delete', old });
   const admitted = { ...context, admit: isAdmitted ? undefined : admit };
-  return readAndWrite(machinery, context, (held) => attemptDelete(machinery, admitted, options, held));
+  return readAndWrite(server, context, (held) => attemptDelete(server, admitted, options, held));
 }
 
 async function attemptDelete(
-  machinery: Machinery,
+  server: ServerContext,
   context: WriteContext & { readonly admit: ((old: KubeObject) => Promise<void>) | undefined },
   options: V1DeleteOptions,
   held: CachedObject,
@@ -42,15 +42,15 @@ async function attemptDelete(
   const old = shown.parse();
   checkPreconditions(context, options, old);
   await context.admit?.(old);
-  const plan = planDeletion(kind, old, options, machinery.now());
+  const plan = planDeletion(kind, old, options, server.now());
   const uid = old.metadata?.uid ?? '';
   if (plan.action === 'keep') return { removed: false, bytes: shown.bytes, uid };
   if (plan.action === 'remove') {
     if (!dryRun) {
-      const companions = await machinery.hooks.get(qualifiedResource(kind.type))?.beforeDelete(old);
+      const companions = await server.hooks.get(qualifiedResource(kind.type))?.beforeDelete(old);
       checkCaller(context);
       const own = { verb: 'delete', key: held.key, expected: held.revision } as const;
-      await writeWith(machinery.store, own, companions?.writes ?? [], context.term);
+      await writeWith(server.store, own, companions?.writes ?? [], context.term);
     }
     return { removed: true, bytes: shown.bytes, uid };
   }
@@ -62,7 +62,7 @@ async function attemptDelete(
   checkCaller(context);
   const { key, revision: expected } = held;
   const mark = { verb: 'update', key, value, expected } as const;
-  const revision = await writeWith(machinery.store, mark, [], context.term);
+  const revision = await writeWith(server.store, mark, [], context.term);
   return { removed: false, bytes: await bytesToSend(context, value, { key, revision }), uid };
 }
 

@@ -5,7 +5,7 @@ import type { KindDefinition } from '../../api/kind.js';
 import type { KubeObject } from '../../api/object.js';
 import { copyJson } from '../../api/ownKeys.js';
 import { NAMESPACES, PODS } from '../../api/resources.js';
-import { timestamp } from '../machinery.js';
+import { timestamp } from '../serverContext.js';
 import type { DraftObject } from './metadata.js';
 
 const FOREGROUND = 'foregroundDeletion';

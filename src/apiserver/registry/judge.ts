@@ -5,7 +5,7 @@ import type { Causes } from '../../api/causes.js';
 import { validateObject } from '../../api/meta.js';
 import type { KubeObject } from '../../api/object.js';
 import { TooMuchWork, withinLimit } from '../../api/workLimit.js';
-import type { Machinery } from '../machinery.js';
+import type { ServerContext } from '../serverContext.js';
 import type { WriteContext } from './admit.js';
 
 /** Some 20 ms at worst. */
@@ -13,7 +13,7 @@ export const CHECK_LIMIT = { units: 200_000, ms: 15, now: () => performance.now(
 
 /** `old` is undefined when the object is new. */
 export function judge(
-  { slowChecks }: Pick<Machinery, 'slowChecks'>,
+  { slowChecks }: Pick<ServerContext, 'slowChecks'>,
   { kind, user }: Pick<WriteContext, 'kind' | 'user'>,
   object: KubeObject,
   old?: KubeObject,

@@ -4,7 +4,7 @@
 import type { KindDefinition } from '../../api/kind.js';
 import { ApiError, statusError } from '../../api/status.js';
 import { StoreError } from '../../store/store.js';
-import type { Machinery } from '../machinery.js';
+import type { ServerContext } from '../serverContext.js';
 import { CachedObject } from './cached.js';
 import { type ContinueToken, decodeContinue, encodeContinue, invalidToken, NEWEST } from './continueToken.js';
 import { compareKeys, listPrefix } from './keys.js';
@@ -55,12 +55,12 @@ export interface Range {
 }
 
 export async function listObjects(
-  machinery: Machinery,
+  server: ServerContext,
   kind: KindDefinition,
   namespace: string,
   query: URLSearchParams,
 ): Promise<ObjectPage> {
-  const { feed } = machinery;
+  const { feed } = server;
   const prefix = listPrefix(kind.type, namespace);
   const limit = parseLimit(query.get('limit'));
   const selection = selectionOf(kind, query);
@@ -69,19 +69,19 @@ export async function listObjects(
   const match = query.get('resourceVersionMatch') ?? '';
   checkListOptions(query);
   if (token !== '') {
-    return nextPage(machinery, kind, decodeContinue(token), { prefix, limit, selection });
+    return nextPage(server, kind, decodeContinue(token), { prefix, limit, selection });
   }
   const range = { prefix, after: '', limit, selection };
   const exact = match === 'Exact' || (match === '' && limit > 0 && (revision ?? 0) > 0);
-  if (exact && revision !== undefined) return exactly(machinery, kind, revision, range);
+  if (exact && revision !== undefined) return exactly(server, kind, revision, range);
   if (revision === undefined || revision > feed.revision) await feed.current();
   if (revision !== undefined && revision > feed.revision) throw tooLarge(revision, feed.revision);
-  return ofNow(machinery, kind, feed.revision, range);
+  return ofNow(server, kind, feed.revision, range);
 }
 
-async function exactly(machinery: Machinery, kind: KindDefinition, revision: number, range: Range) {
+async function exactly(server: ServerContext, kind: KindDefinition, revision: number, range: Range) {
   try {
-    return await at(machinery, kind, revision, range);
+    return await at(server, kind, revision, range);
   } catch (cause) {
     if (!isCompacted(cause)) throw cause;
     throw statusError('Expired', 'The resourceVersion for the provided list is too old.', undefined, {
@@ -94,7 +94,7 @@ const isCompacted = (cause: unknown) => cause instanceof StoreError && cause.cod
 
 /** A token lives as long as the history does, also where nothing has changed since: clients may count on either. */
 async function nextPage(
-  machinery: Machinery,
+  server: ServerContext,
   kind: KindDefinition,
   from: ContinueToken,
   range: Omit<Range, 'after'>,
@@ -102,60 +102,60 @@ async function nextPage(
   const { prefix } = range;
   const rest = { ...range, after: prefix + from.after };
   if (from.revision === NEWEST) {
-    await machinery.feed.current();
-    return ofNow(machinery, kind, machinery.feed.revision, rest);
+    await server.feed.current();
+    return ofNow(server, kind, server.feed.revision, rest);
   }
-  const { feed } = machinery;
+  const { feed } = server;
   if (from.revision > feed.revision) await feed.current();
   // No page of ours was of a time to come.
   if (from.revision > feed.revision) throw invalidToken();
   try {
-    await machinery.store.list({ prefix, limit: 1, revision: from.revision });
-    return await at(machinery, kind, from.revision, rest);
+    await server.store.list({ prefix, limit: 1, revision: from.revision });
+    return await at(server, kind, from.revision, rest);
   } catch (cause) {
     if (isCompacted(cause)) throw expired(cause, from.after);
     throw cause;
   }
 }
 
-async function at(machinery: Machinery, kind: KindDefinition, revision: number, range: Range) {
-  const { feed } = machinery;
+async function at(server: ServerContext, kind: KindDefinition, revision: number, range: Range) {
+  const { feed } = server;
   if (revision > feed.revision) await feed.current();
   if (revision > feed.revision) throw tooLarge(revision, feed.revision);
   // Unchanged since then: what the cache holds is what it was.
-  if (feed.cacheOf(kind).lastChange <= revision) return ofNow(machinery, kind, revision, range);
-  return fromStore(machinery, kind, revision, range);
+  if (feed.cacheOf(kind).lastChange <= revision) return ofNow(server, kind, revision, range);
+  return fromStore(server, kind, revision, range);
 }
 
 /** Everything that the cache holds and the selection wants, read as it is taken. */
 export function readerOfNow(
-  machinery: Machinery,
+  server: ServerContext,
   kind: KindDefinition,
   revision: number,
   range: Range,
 ): PageReader {
-  if (!needsSteps(kind, range)) return fromCache(machinery, kind, revision, range).reader();
+  if (!needsSteps(kind, range)) return fromCache(server, kind, revision, range).reader();
   const last = `${range.prefix}\u{10ffff}`;
-  return new PageReader(undefined, readerOn(machinery, kind, revision, { ...range, last }));
+  return new PageReader(undefined, readerOn(server, kind, revision, { ...range, last }));
 }
 
-async function ofNow(machinery: Machinery, kind: KindDefinition, revision: number, range: Range) {
-  if (!needsSteps(kind, range)) return fromCache(machinery, kind, revision, range);
+async function ofNow(server: ServerContext, kind: KindDefinition, revision: number, range: Range) {
+  if (!needsSteps(kind, range)) return fromCache(server, kind, revision, range);
   const { limit } = range;
-  const found = await matchingInSteps(machinery, kind, range, limit > 0 ? limit + 1 : undefined);
-  return fromCache(machinery, kind, revision, range, found);
+  const found = await matchingInSteps(server, kind, range, limit > 0 ? limit + 1 : undefined);
+  return fromCache(server, kind, revision, range, found);
 }
 
 /** What the cache holds, as a page. */
 export function fromCache(
-  machinery: Machinery,
+  server: ServerContext,
   kind: KindDefinition,
   revision: number,
   range: Range,
-  found: Iterable<CachedObject> = matching(machinery, kind, range),
+  found: Iterable<CachedObject> = matching(server, kind, range),
 ): ObjectPage {
   const { prefix, limit } = range;
-  const cache = machinery.feed.cacheOf(kind);
+  const cache = server.feed.cacheOf(kind);
   const items: CachedObject[] = [];
   let bytes = 0;
   let left = 0;
@@ -169,7 +169,7 @@ export function fromCache(
     bytes += object.size;
   }
   const last = items.at(-1)?.key ?? '';
-  const readOn = readerOn(machinery, kind, revision, { ...range, last });
+  const readOn = readerOn(server, kind, revision, { ...range, last });
   return {
     ...pageHead({ revision, left, last, range }),
     bytes,
@@ -188,7 +188,7 @@ function firstReader(items: readonly CachedObject[] | undefined, readOn: ReadOn)
   };
 }
 
-function* matching({ feed }: Machinery, kind: KindDefinition, { prefix, after, selection }: Range) {
+function* matching({ feed }: ServerContext, kind: KindDefinition, { prefix, after, selection }: Range) {
   for (const object of feed.cacheOf(kind).range(prefix, after)) if (selection.matches(object)) yield object;
 }
 
@@ -201,7 +201,7 @@ const needsSteps = (kind: KindDefinition, { selection }: Range): boolean =>
 
 /** The matching ones of this moment, whatever changes meanwhile: a version is what it was for whoever holds it. */
 async function matchingInSteps(
-  { feed }: Machinery,
+  { feed }: ServerContext,
   kind: KindDefinition,
   { prefix, after, selection }: Range,
   most = Number.POSITIVE_INFINITY,
@@ -217,7 +217,7 @@ async function matchingInSteps(
 
 /** Reads objects up to `last` as they were at the revision: from the cache when nothing has changed since. */
 function readerOn(
-  machinery: Machinery,
+  server: ServerContext,
   kind: KindDefinition,
   revision: number,
   page: Range & { readonly last: string },
@@ -227,8 +227,8 @@ function readerOn(
     const after = behind === '' ? page.after : behind;
     if (compareKeys(after, last) >= 0) return [];
     const range = { ...page, after };
-    if (machinery.feed.cacheOf(kind).lastChange > revision) {
-      for await (const { objects, after: read } of storeBatches(machinery, kind, revision, range)) {
+    if (server.feed.cacheOf(kind).lastChange > revision) {
+      for await (const { objects, after: read } of storeBatches(server, kind, revision, range)) {
         const wanted = objects.filter(({ key }) => compareKeys(key, last) <= 0);
         if (wanted.length > 0 || compareKeys(read, last) >= 0) return wanted;
       }
@@ -236,8 +236,8 @@ function readerOn(
     }
     const objects: CachedObject[] = [];
     const found = needsSteps(kind, range)
-      ? await matchingInSteps(machinery, kind, range)
-      : matching(machinery, kind, range);
+      ? await matchingInSteps(server, kind, range)
+      : matching(server, kind, range);
     for (const object of found) {
       if (compareKeys(object.key, last) > 0) break;
       objects.push(object);
@@ -254,7 +254,7 @@ const MOST_IN_BATCH = 500;
 const KEPT_BYTES = 256 * 1024;
 
 /** What the selection matches, as it was at the revision, and how many keys lie behind what was read. */
-async function* storeBatches({ store }: Machinery, kind: KindDefinition, revision: number, range: Range) {
+async function* storeBatches({ store }: ServerContext, kind: KindDefinition, revision: number, range: Range) {
   const { prefix, selection } = range;
   let { after } = range;
   let limit = FIRST_BATCH;
@@ -281,14 +281,14 @@ async function* storeBatches({ store }: Machinery, kind: KindDefinition, revisio
 }
 
 async function fromStore(
-  machinery: Machinery,
+  server: ServerContext,
   kind: KindDefinition,
   revision: number,
   range: Range,
 ): Promise<ObjectPage> {
   let kept: CachedObject[] | undefined = [];
   const seen = { count: 0, bytes: 0, last: '', left: 0 };
-  for await (const { objects, after, remaining } of storeBatches(machinery, kind, revision, range)) {
+  for await (const { objects, after, remaining } of storeBatches(server, kind, revision, range)) {
     const room = range.limit > 0 ? range.limit - seen.count : objects.length;
     const taken = objects.slice(0, room);
     const isFull = range.limit > 0 && taken.length === room;
@@ -301,7 +301,7 @@ async function fromStore(
     if (isFull) break;
   }
   const { last, left, bytes, count } = seen;
-  const readOn = readerOn(machinery, kind, revision, { ...range, last });
+  const readOn = readerOn(server, kind, revision, { ...range, last });
   return { ...pageHead({ revision, left, last, range }), bytes, count, reader: firstReader(kept, readOn) };
 }
 

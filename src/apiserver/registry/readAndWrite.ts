@@ -4,7 +4,7 @@
 import { conflict, notFound, statusError } from '../../api/status.js';
 import { pause } from '../../base/deadline.js';
 import { StoreError } from '../../store/store.js';
-import type { Machinery } from '../machinery.js';
+import type { ServerContext } from '../serverContext.js';
 import type { WriteContext } from './admit.js';
 import type { CachedObject } from './cached.js';
 import { objectKey } from './keys.js';
@@ -20,17 +20,17 @@ const QUICK_ATTEMPTS = 5;
 const PAUSE_MS = 20;
 
 export function readAndWrite<T>(
-  machinery: Machinery,
+  server: ServerContext,
   context: WriteContext,
   attempt: (held: CachedObject) => Promise<T>,
 ): Promise<T> {
   const { kind, namespace, name, dryRun } = context;
-  const work = () => tries(machinery, context, attempt);
-  return dryRun ? work() : machinery.turns.run(objectKey(kind.type, namespace, name), work);
+  const work = () => tries(server, context, attempt);
+  return dryRun ? work() : server.turns.run(objectKey(kind.type, namespace, name), work);
 }
 
 async function tries<T>(
-  machinery: Machinery,
+  server: ServerContext,
   context: WriteContext,
   attempt: (held: CachedObject) => Promise<T>,
 ): Promise<T> {
@@ -38,7 +38,7 @@ async function tries<T>(
   const deadline = performance.now() + DEADLINE_MS;
   for (let tried = 1; ; tried += 1) {
     checkCaller(context);
-    const held = await readCurrent(machinery, context);
+    const held = await readCurrent(server, context);
     try {
       return await attempt(held);
     } catch (error) {
@@ -65,7 +65,7 @@ function isLate({ code }: StoreError): boolean {
 
 /** The newest version there is; a read that were older could refuse what is right. */
 export async function readCurrent(
-  { feed }: Machinery,
+  { feed }: ServerContext,
   { kind, name, namespace }: Pick<WriteContext, 'kind' | 'name' | 'namespace'>,
 ): Promise<CachedObject> {
   await feed.current();

@@ -7,7 +7,7 @@ import type { KubeObject } from '../../api/object.js';
 import { copyJson, sameJson } from '../../api/ownKeys.js';
 import { conflict, invalid, qualifiedResource } from '../../api/status.js';
 import { trackAcross } from '../fields/versions.js';
-import { type Machinery, timestamp } from '../machinery.js';
+import { type ServerContext, timestamp } from '../serverContext.js';
 import { mutate, reserveAdmission, turn, validateAdmission, type WriteContext, writeOf } from './admit.js';
 import type { CachedObject } from './cached.js';
 import { bytesToSend, bytesToStore, conversionOf, shownObject, versionsOf } from './conversion.js';
@@ -42,15 +42,15 @@ interface UpdateOptions {
 
 /** Answers the bytes to send. The object is removed instead when this was the last thing that held it. */
 export function updateObject(
-  machinery: Machinery,
+  server: ServerContext,
   context: WriteContext,
   options: UpdateOptions,
 ): Promise<Buffer> {
-  return readAndWrite(machinery, context, (held) => attemptUpdate(machinery, context, options, held));
+  return readAndWrite(server, context, (held) => attemptUpdate(server, context, options, held));
 }
 
 async function attemptUpdate(
-  machinery: Machinery,
+  server: ServerContext,
   context: WriteContext,
   { transform, mode, isPure = false, tracked = false, reserves = mode === 'user' }: UpdateOptions,
   held: CachedObject,
@@ -69,12 +69,12 @@ async function attemptUpdate(
     throw conflict(kind.type, name, MODIFIED);
   checkUid(context, draft, old);
   complete(kind, draft);
-  const hooks = machinery.hooks.get(qualifiedResource(kind.type));
-  if (mode === 'user') await prepare(machinery, context, { draft, old, tracked, pause });
+  const hooks = server.hooks.get(qualifiedResource(kind.type));
+  if (mode === 'user') await prepare(server, context, { draft, old, tracked, pause });
   const companions = mode === 'user' ? await hooks?.beforeUpdate(draft, old) : undefined;
   try {
     await pause();
-    if (mode === 'user') await check(machinery, context, draft, old);
+    if (mode === 'user') await check(server, context, draft, old);
     await pause();
     const { key, revision: expected } = held;
     if (mayBeRemoved(draft)) {
@@ -83,18 +83,18 @@ async function attemptUpdate(
       const writes = (await hooks?.beforeDelete(old))?.writes ?? [];
       const own = { verb: 'delete', key, expected } as const;
       checkCaller(context);
-      return withRevision(last, await writeWith(machinery.store, own, writes, context.term));
+      return withRevision(last, await writeWith(server.store, own, writes, context.term));
     }
     if (isSame(draft, old) && isAsWritten(kind, held)) return shown.bytes;
     await pause();
     const stored = await bytesToStore(context, draft);
     const subject = { operation: 'update', object: draft, old } as const;
-    const reserved = reserves ? await reserveAdmission(machinery, context, subject) : undefined;
+    const reserved = reserves ? await reserveAdmission(server, context, subject) : undefined;
     return await guarded(reserved, dryRun, async () => {
       if (dryRun) return withRevision(encodeForStore(kind, draft), expected);
       const own = { verb: 'update', key, value: stored, expected } as const;
       checkCaller(context);
-      const revision = await writeWith(machinery.store, own, companions?.writes ?? [], context.term);
+      const revision = await writeWith(server.store, own, companions?.writes ?? [], context.term);
       return bytesToSend(context, stored, { key, revision });
     });
   } finally {
@@ -110,7 +110,7 @@ interface Prepared {
 }
 
 async function prepare(
-  machinery: Machinery,
+  server: ServerContext,
   context: WriteContext,
   { draft, old, tracked, pause }: Prepared,
 ) {
@@ -118,14 +118,14 @@ async function prepare(
   keepServerFields(draft, old);
   if (subresource === '' && kind.hasStatus) draft.status = copyJson((old as DraftObject).status);
   kind.defaults?.(draft);
-  kind.prepareForUpdate?.(draft, old, writeOf(machinery, context));
+  kind.prepareForUpdate?.(draft, old, writeOf(server, context));
   await pause();
-  const writer = { id: manager, time: timestamp(machinery.now()) };
+  const writer = { id: manager, time: timestamp(server.now()) };
   const entries = tracked
     ? draft.metadata?.managedFields
     : await trackAcross({ kind, live: old, next: draft, writer }, versionsOf(context), pause);
   await pause();
-  await mutate(machinery, context, { operation: 'update', object: draft, old });
+  await mutate(server, context, { operation: 'update', object: draft, old });
   keepServerFields(draft, old);
   countGeneration(kind, draft, old);
   await pause();
@@ -142,13 +142,13 @@ function setManagedFields(draft: DraftObject, old: KubeObject, entries: readonly
   else delete meta.managedFields;
 }
 
-async function check(machinery: Machinery, context: WriteContext, draft: DraftObject, old: KubeObject) {
+async function check(server: ServerContext, context: WriteContext, draft: DraftObject, old: KubeObject) {
   const { kind, name } = context;
-  const faults = await judge(machinery, context, draft, old);
+  const faults = await judge(server, context, draft, old);
   if (faults.length > 0) throw invalid(kind.type, name, faults);
   if (context.subresource === '')
     for (const sentence of kind.warnings?.(draft) ?? []) context.warn?.(sentence);
-  await validateAdmission(machinery, context, { operation: 'update', object: draft, old });
+  await validateAdmission(server, context, { operation: 'update', object: draft, old });
 }
 
 function checkUid({ kind, name }: WriteContext, draft: DraftObject, old: KubeObject): void {

@@ -2,8 +2,8 @@
 // Guarantees: no change is lost, doubled or out of order between what a watcher saw last and what it sees next.
 import type { KindDefinition } from '../../api/kind.js';
 import { ApiError, statusError } from '../../api/status.js';
-import type { Machinery } from '../machinery.js';
 import { isTrue } from '../requestInfo.js';
+import type { ServerContext } from '../serverContext.js';
 import { conversionOf } from './conversion.js';
 import { type Changes, ConvertedChanges, plainChanges } from './convertedChanges.js';
 import { shownReaderOfNow } from './convertedList.js';
@@ -38,16 +38,16 @@ interface Start {
   readonly initialEventsEnd: boolean;
 }
 
-export async function watchObjects(machinery: Machinery, request: WatchRequest): Promise<WatchStream> {
-  const { feed } = machinery;
+export async function watchObjects(server: ServerContext, request: WatchRequest): Promise<WatchStream> {
+  const { feed } = server;
   const { kind, query, signal } = request;
   const selection = selectionOf(kind, query);
   const timeoutMs = parseTimeout(query.get('timeoutSeconds'));
-  const start = await startOf(machinery, query);
+  const start = await startOf(server, query);
   const bookmarks = isTrue(query.get('allowWatchBookmarks'));
 
   const release: (() => void)[] = [];
-  const watcher = new Watcher(machinery, request, selection);
+  const watcher = new Watcher(server, request, selection);
   const stream = new WatchStream(watcher, () => {
     for (const give of release) give();
   });
@@ -101,7 +101,7 @@ export async function watchObjects(machinery: Machinery, request: WatchRequest):
  * pieces; what is sent next is looked up again.
  */
 class Watcher implements WatchSource {
-  readonly #machinery: Machinery;
+  readonly #server: ServerContext;
   readonly #request: WatchRequest;
   readonly #selection: Selection;
 
@@ -121,14 +121,14 @@ class Watcher implements WatchSource {
   /** Why what comes next cannot be shown. As in Kubernetes the watch ends there, without a word. */
   failure: ApiError | undefined;
 
-  constructor(machinery: Machinery, request: WatchRequest, selection: Selection) {
-    this.#machinery = machinery;
+  constructor(server: ServerContext, request: WatchRequest, selection: Selection) {
+    this.#server = server;
     this.#request = request;
     this.#selection = selection;
 
     this.#prefix = listPrefix(request.kind.type, request.namespace);
-    this.#window = machinery.feed.cacheOf(request.kind).window;
-    this.#startMs = machinery.now();
+    this.#window = server.feed.cacheOf(request.kind).window;
+    this.#startMs = server.now();
     const conversion = conversionOf(request.kind);
     const watch = { window: this.#window, prefix: this.#prefix, needsPrevious: !selection.everything };
     this.#changes =
@@ -142,21 +142,21 @@ class Watcher implements WatchSource {
       this.#number = this.#window.numberAfter(after);
       return;
     }
-    const machinery = this.#machinery;
+    const server = this.#server;
     const request = this.#request;
     const selection = this.#selection;
     const range = { prefix: this.#prefix, after: '', limit: 0, selection };
     this.#beginning =
       conversionOf(request.kind) === undefined
-        ? readerOfNow(machinery, request.kind, machinery.feed.revision, range)
-        : shownReaderOfNow(machinery, request.kind, range, request);
+        ? readerOfNow(server, request.kind, server.feed.revision, range)
+        : shownReaderOfNow(server, request.kind, range, request);
     this.#number = this.#window.end;
   }
 
   /** Of what has been sent up to now. */
   bookmark(annotations: Readonly<Record<string, string>>): void {
     const metadata = {
-      resourceVersion: String(this.#end?.revision ?? this.#machinery.feed.revision),
+      resourceVersion: String(this.#end?.revision ?? this.#server.feed.revision),
       creationTimestamp: null,
       ...(Object.keys(annotations).length === 0 ? {} : { annotations }),
     };
@@ -169,7 +169,7 @@ class Watcher implements WatchSource {
 
   /** What happens from now on is not told any more. */
   stop(): void {
-    this.#end = { number: this.#window.end, revision: this.#machinery.feed.revision };
+    this.#end = { number: this.#window.end, revision: this.#server.feed.revision };
   }
 
   get isUnloaded(): boolean {
@@ -219,7 +219,7 @@ class Watcher implements WatchSource {
     const { form } = this.#request;
     const isFirst = this.#isFirst;
     return 'value' in next
-      ? frameOfOwn(form, next, { timeMs: this.#machinery.now(), isFirst })
+      ? frameOfOwn(form, next, { timeMs: this.#server.now(), isFirst })
       : frameOfEvent(form, next, { timeMs: next.timeMs, isFirst });
   }
 
@@ -278,7 +278,7 @@ class Watcher implements WatchSource {
   }
 }
 
-async function startOf({ feed }: Machinery, query: URLSearchParams): Promise<Start> {
+async function startOf({ feed }: ServerContext, query: URLSearchParams): Promise<Start> {
   checkWatchOptions(query);
   const revision = parseRevision(query.get('resourceVersion'));
   const initial = query.get('sendInitialEvents');

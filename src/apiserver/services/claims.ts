@@ -10,9 +10,9 @@ import {
 } from '../../api/kinds/networking/serviceAddresses.js';
 import { IP_ADDRESSES, SERVICES } from '../../api/resources.js';
 import type { Write } from '../../store/store.js';
-import { type Machinery, timestamp } from '../machinery.js';
 import { encodeForStore } from '../registry/encode.js';
 import { nodePortKey, objectKey } from '../registry/keys.js';
+import { type ServerContext, timestamp } from '../serverContext.js';
 import type { Holdings } from './serviceAllocator.js';
 import { addressesOf, portsOf } from './serviceFields.js';
 
@@ -35,10 +35,10 @@ interface Claim {
 }
 
 export class ServiceClaims implements Holdings {
-  readonly #machinery: Machinery;
+  readonly #server: ServerContext;
 
-  constructor(machinery: Machinery) {
-    this.#machinery = machinery;
+  constructor(server: ServerContext) {
+    this.#server = server;
   }
 
   hasAddress(address: string): boolean {
@@ -46,7 +46,7 @@ export class ServiceClaims implements Holdings {
   }
 
   hasPort(port: number): boolean {
-    return this.#machinery.feed.nodePortClaims.has(nodePortKey(port));
+    return this.#server.feed.nodePortClaims.has(nodePortKey(port));
   }
 
   /** What brings the claims from those of `old` to those of `next`. */
@@ -70,9 +70,9 @@ export class ServiceClaims implements Holdings {
   }
 
   addressClaim(address: string, service: V1Service): Claim {
-    const machinery = this.#machinery;
-    const time = timestamp(machinery.now());
-    const object = ipAddressOf(address, service, { uid: machinery.uid(), time });
+    const server = this.#server;
+    const time = timestamp(server.now());
+    const object = ipAddressOf(address, service, { uid: server.uid(), time });
     return { key: addressKey(address), value: encodeForStore(ipAddressKind, object) };
   }
 
@@ -88,13 +88,13 @@ export class ServiceClaims implements Holdings {
   }
 
   #freePort(port: number, owner: string): Write[] {
-    const held = this.#machinery.feed.nodePortClaims.get(nodePortKey(port));
+    const held = this.#server.feed.nodePortClaims.get(nodePortKey(port));
     if (held === undefined || held.value.toString() !== owner) return [];
     return [{ verb: 'delete', key: held.key, expected: held.revision }];
   }
 
   #cached(address: string) {
-    return this.#machinery.feed.cacheOf(ipAddressKind).get(addressKey(address));
+    return this.#server.feed.cacheOf(ipAddressKind).get(addressKey(address));
   }
 }
 

@@ -8,9 +8,9 @@ import type { KubeObject, Stored } from '../../api/object.js';
 import { IP_ADDRESSES, SERVICES } from '../../api/resources.js';
 import { messageOf } from '../../base/errorMessage.js';
 import { StoreError } from '../../store/store.js';
-import type { Machinery } from '../machinery.js';
 import type { CachedObject } from '../registry/cached.js';
 import { objectKey, ROOT } from '../registry/keys.js';
+import type { ServerContext } from '../serverContext.js';
 import { parentOf, type ServiceClaims } from './claims.js';
 import { eventOf, planRepair, type Repair, type RepairEvent } from './repair.js';
 import type { ServiceAllocator } from './serviceAllocator.js';
@@ -28,7 +28,7 @@ const IN_A_TURN = 200;
 type Tell = (event: RepairEvent) => void;
 
 interface RepairLoopOptions {
-  readonly machinery: Machinery;
+  readonly server: ServerContext;
   readonly allocator: ServiceAllocator;
   readonly claims: ServiceClaims;
   readonly tell: Tell;
@@ -45,7 +45,7 @@ export class RepairLoop {
   constructor(options: RepairLoopOptions) {
     this.#options = options;
     this.#timer = setInterval(() => void this.#again(), PERIOD_MS).unref();
-    this.#stopListening = options.machinery.feed.cacheOf(ipAddressKind).listen({
+    this.#stopListening = options.server.feed.cacheOf(ipAddressKind).listen({
       onChange: ({ deleted, object }) => deleted && this.#notify(object),
       onReset: () => {},
     });
@@ -79,7 +79,7 @@ export class RepairLoop {
   }
 
   #isMissed(object: CachedObject): boolean {
-    const { feed } = this.#options.machinery;
+    const { feed } = this.#options.server;
     if (feed.cacheOf(ipAddressKind).get(object.key) !== undefined) return false;
     const address = object.parse<Stored<V1IPAddress>>();
     const [namespace = '', name = ''] = (parentOf(address) ?? '').split('/');
@@ -92,15 +92,15 @@ export class RepairLoop {
       await this.#first;
       await this.#round();
     } catch (error) {
-      this.#options.machinery.log.warn('the addresses of Services could not be looked through', {
+      this.#options.server.log.warn('the addresses of Services could not be looked through', {
         error: messageOf(error),
       });
     }
   }
 
   async #round(): Promise<void> {
-    const { machinery, allocator } = this.#options;
-    const { feed } = machinery;
+    const { server, allocator } = this.#options;
+    const { feed } = server;
     await feed.current();
     // Taken in one turn, so that all is of one moment; versions never change, and are read with pauses.
     const held = (kind: KindDefinition) => [...feed.cacheOf(kind).range(ROOT)];
@@ -116,7 +116,7 @@ export class RepairLoop {
       ports,
       hasNetwork: (address) => networks.some((network) => network.has(address)),
       isInRange: (port) => allocator.ports.has(port),
-      now: machinery.now(),
+      now: server.now(),
     });
     for (let at = 0; at < repairs.length; at += AT_ONCE)
       await Promise.all(repairs.slice(at, at + AT_ONCE).map((repair) => this.#carryOut(repair)));
@@ -124,10 +124,10 @@ export class RepairLoop {
   }
 
   async #carryOut(repair: Repair): Promise<void> {
-    const { machinery, tell } = this.#options;
+    const { server, tell } = this.#options;
     const event = eventOf(repair);
     if (event !== undefined) tell(event);
-    else machinery.log.warn('a node port was claimed by a Service that does not hold it', { ...repair });
+    else server.log.warn('a node port was claimed by a Service that does not hold it', { ...repair });
     try {
       await this.#write(repair);
     } catch (error) {
@@ -138,8 +138,8 @@ export class RepairLoop {
   }
 
   async #write(repair: Repair): Promise<void> {
-    const { claims, machinery } = this.#options;
-    const { store } = machinery;
+    const { claims, server } = this.#options;
+    const { store } = server;
     switch (repair.what) {
       case 'claimAddress': {
         const { key, value } = claims.addressClaim(repair.address, repair.service);

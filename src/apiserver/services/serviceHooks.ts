@@ -5,8 +5,8 @@ import type { Draft, KindDefinition } from '../../api/kind.js';
 import { serviceCidrKind } from '../../api/kinds/networking/serviceAddresses.js';
 import type { Client } from '../../client/client.js';
 import { makeEventRecorder, referenceTo } from '../../client/eventRecorder.js';
-import type { Machinery, WriteHooks } from '../machinery.js';
 import { ROOT } from '../registry/keys.js';
+import type { ServerContext, WriteHooks } from '../serverContext.js';
 import { AddressRange } from './addressRange.js';
 import { ServiceClaims } from './claims.js';
 import { RepairLoop } from './repairLoop.js';
@@ -19,7 +19,7 @@ export interface ServiceHooksOptions
 }
 
 interface Running {
-  readonly machinery: Machinery;
+  readonly server: ServerContext;
   readonly claims: ServiceClaims;
   readonly allocator: ServiceAllocator;
   readonly repairs: RepairLoop;
@@ -35,34 +35,34 @@ export function makeServiceHooks({ client, ...options }: ServiceHooksOptions): W
     return running;
   };
   return {
-    start(machinery) {
-      const claims = new ServiceClaims(machinery);
-      const otherNetworks = networksOf(machinery);
+    start(server) {
+      const claims = new ServiceClaims(server);
+      const otherNetworks = networksOf(server);
       const allocator = new ServiceAllocator({ ...options, holdings: claims, otherNetworks });
       const recorder = makeEventRecorder(client, {
         component: 'ipallocator-repair-controller',
-        log: machinery.log,
+        log: server.log,
       });
       const repairs = new RepairLoop({
-        machinery,
+        server,
         allocator,
         claims,
         tell: ({ type, about, reason, message }) =>
           recorder.event(referenceTo(type, about), 'Warning', reason, message),
       });
-      running = { machinery, claims, allocator, repairs };
+      running = { server, claims, allocator, repairs };
     },
     stop: () => running?.repairs.stop(),
     async beforeCreate(draft) {
-      const { allocator, claims, machinery } = await ready();
+      const { allocator, claims, server } = await ready();
       const service = draft as Draft<V1Service>;
-      const release = await knowingly(machinery, () => allocator.create(service));
+      const release = await knowingly(server, () => allocator.create(service));
       return { writes: claims.changes(undefined, service), release };
     },
     async beforeUpdate(draft, before) {
-      const { allocator, claims, machinery } = await ready();
+      const { allocator, claims, server } = await ready();
       const [service, old] = [draft as Draft<V1Service>, before as V1Service];
-      const release = await knowingly(machinery, () => allocator.update(service, old));
+      const release = await knowingly(server, () => allocator.update(service, old));
       return { writes: claims.changes(old, service), release };
     },
     async beforeDelete(old) {
@@ -73,7 +73,7 @@ export function makeServiceHooks({ client, ...options }: ServiceHooksOptions): W
 }
 
 /** A refusal may come of what the caches have not heard yet, such as a deletion a moment ago: then once more. */
-async function knowingly<T>({ feed }: Machinery, allocate: () => T): Promise<T> {
+async function knowingly<T>({ feed }: ServerContext, allocate: () => T): Promise<T> {
   try {
     return allocate();
   } catch {
@@ -83,7 +83,7 @@ async function knowingly<T>({ feed }: Machinery, allocate: () => T): Promise<T> 
 }
 
 /** The networks of the ServiceCIDR objects that may be used; read again only after one has changed. */
-function networksOf({ feed }: Machinery): () => readonly AddressRange[] {
+function networksOf({ feed }: ServerContext): () => readonly AddressRange[] {
   const cache = feed.cacheOf(serviceCidrKind as KindDefinition);
   let seen = -1;
   let networks: readonly AddressRange[] = [];

@@ -8,25 +8,25 @@ import { PODS } from '../../api/resources.js';
 import { conflict, invalid, statusError } from '../../api/status.js';
 import { NO_TIME } from '../../api/zeroValues.js';
 import { type ApiResponse, jsonResponse } from '../exchange.js';
-import { type Call, type Machinery, timestamp } from '../machinery.js';
 import { mutate, validateAdmission, type WriteContext } from '../registry/admit.js';
 import type { DraftObject } from '../registry/metadata.js';
 import { updateObject } from '../registry/update.js';
+import { type Call, type ServerContext, timestamp } from '../serverContext.js';
 import { decodeOther, readData } from '../verbs/body.js';
 import { writeContext } from '../verbs/write.js';
 
 /** POST /pods/<name>/binding. */
-export async function bind(machinery: Machinery, kind: KindDefinition, call: Call): Promise<ApiResponse> {
+export async function bind(server: ServerContext, kind: KindDefinition, call: Call): Promise<ApiResponse> {
   const binding = decodeOther<V1Binding>('V1Binding', await readData(call));
   if (binding.metadata?.name !== call.info.name) {
     throw statusError('BadRequest', 'name in URL does not match name in Binding object');
   }
-  return bindPod(machinery, writeContext(kind, call), binding);
+  return bindPod(server, writeContext(kind, call), binding);
 }
 
 /** POST /bindings: the old path, where the body alone names the pod. */
 export async function bindByBody(
-  machinery: Machinery,
+  server: ServerContext,
   kind: KindDefinition,
   call: Call,
 ): Promise<ApiResponse> {
@@ -38,26 +38,26 @@ export async function bindByBody(
   }
   const info = { ...call.info, resource: PODS.resource, subresource: 'binding' };
   const context = writeContext(kind, { ...call, info: { ...info, name: binding.metadata?.name ?? '' } });
-  return bindPod(machinery, context, binding);
+  return bindPod(server, context, binding);
 }
 
 async function bindPod(
-  machinery: Machinery,
+  server: ServerContext,
   context: WriteContext,
   binding: Draft<V1Binding>,
 ): Promise<ApiResponse> {
   const { kind, name } = context;
   const node = checkTarget(name, binding);
   const subject = { operation: 'create', object: binding as Draft<KubeObject> } as const;
-  await mutate(machinery, context, subject);
-  await validateAdmission(machinery, context, subject);
-  await updateObject(machinery, context, {
+  await mutate(server, context, subject);
+  await validateAdmission(server, context, subject);
+  await updateObject(server, context, {
     mode: 'server',
     transform: (current) => {
       const pod = current as Draft<V1Pod>;
       checkVersion(kind, name, pod, binding);
       checkUnbound(name, pod);
-      return withNode(pod, node, binding, timestamp(machinery.now()));
+      return withNode(pod, node, binding, timestamp(server.now()));
     },
   });
   return jsonResponse(201, { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success', code: 201 });

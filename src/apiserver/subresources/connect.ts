@@ -5,24 +5,24 @@ import type { V1Pod } from '../../api/gen/types.js';
 import type { KindDefinition } from '../../api/kind.js';
 import { statusError } from '../../api/status.js';
 import type { ApiResponse } from '../exchange.js';
-import type { Call, Machinery } from '../machinery.js';
 import { validateAdmission } from '../registry/admit.js';
 import { readCurrent } from '../registry/readAndWrite.js';
 import { isTrue } from '../requestInfo.js';
+import type { Call, ServerContext } from '../serverContext.js';
 import { writeContext } from '../verbs/write.js';
 import { containerOf } from './container.js';
 import { askKubelet, kubeletOf } from './kubelet.js';
 
 export async function connectPod(
-  machinery: Machinery,
+  server: ServerContext,
   kind: KindDefinition,
   call: Call,
 ): Promise<ApiResponse> {
   const { info, query, request } = call;
   call.demand('create');
   const context = writeContext(kind, call);
-  const pod = (await readCurrent(machinery, context)).parse<V1Pod>();
-  await validateAdmission(machinery, context, { operation: 'connect', old: pod });
+  const pod = (await readCurrent(server, context)).parse<V1Pod>();
+  await validateAdmission(server, context, { operation: 'connect', old: pod });
   if ((request.headers['upgrade'] ?? '') === '') {
     throw statusError('BadRequest', 'Upgrade request required');
   }
@@ -33,7 +33,7 @@ export async function connectPod(
     );
   }
   const path = kubeletPath(pod, info.subresource, query);
-  return askKubelet(machinery, kubeletOf(machinery, pod), {
+  return askKubelet(server, kubeletOf(server, pod), {
     method: request.method,
     path,
     headers: request.headers,

@@ -9,7 +9,6 @@ import { compileLabelSelector } from '../../api/selectors.js';
 import { ApiError, statusError } from '../../api/status.js';
 import { isType } from '../discovery/resources.js';
 import { type ApiResponse, jsonResponse } from '../exchange.js';
-import { type Call, type Machinery, timestamp } from '../machinery.js';
 import { mutate, validateAdmission, type WriteContext } from '../registry/admit.js';
 import { checkPreconditions, deleteObject } from '../registry/delete.js';
 import { parseObject } from '../registry/encode.js';
@@ -17,6 +16,7 @@ import { listPrefix } from '../registry/keys.js';
 import type { DraftObject } from '../registry/metadata.js';
 import { readCurrent } from '../registry/readAndWrite.js';
 import { updateObject } from '../registry/update.js';
+import { type Call, type ServerContext, timestamp } from '../serverContext.js';
 import { decodeOther, readData } from '../verbs/body.js';
 import { deleteRequest } from '../verbs/options.js';
 import { writeContext } from '../verbs/write.js';
@@ -32,7 +32,7 @@ const TARGET = {
   message: 'Eviction API: evicting',
 };
 
-export async function evict(machinery: Machinery, kind: KindDefinition, call: Call): Promise<ApiResponse> {
+export async function evict(server: ServerContext, kind: KindDefinition, call: Call): Promise<ApiResponse> {
   const eviction = decodeOther<V1Eviction>('V1Eviction', await readData(call));
   const { deleteOptions, metadata } = eviction;
   const { options, dryRun } = deleteRequest(deleteOptions ?? {}, call.query);
@@ -40,17 +40,17 @@ export async function evict(machinery: Machinery, kind: KindDefinition, call: Ca
   if ((metadata?.name ?? '') !== context.name) {
     throw statusError('BadRequest', 'name in URL does not match name in Eviction object');
   }
-  const pod = (await readCurrent(machinery, context)).parse<V1Pod>();
+  const pod = (await readCurrent(server, context)).parse<V1Pod>();
   const subject = { operation: 'create', object: eviction as Draft<KubeObject>, old: pod } as const;
-  await mutate(machinery, context, subject);
-  await validateAdmission(machinery, context, subject);
-  await evictPod(machinery, context, options, pod);
+  await mutate(server, context, subject);
+  await validateAdmission(server, context, subject);
+  await evictPod(server, context, options, pod);
   return jsonResponse(201, { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success', code: 201 });
 }
 
 /** A pod that is judged by being unready may become ready meanwhile: then it is judged anew. */
 async function evictPod(
-  machinery: Machinery,
+  server: ServerContext,
   context: WriteContext,
   options: V1DeleteOptions,
   first: V1Pod,
@@ -59,17 +59,16 @@ async function evictPod(
   for (let pod = first, attempt = 1; ; attempt += 1) {
     checkPreconditions(context, options, pod);
     const ignored = ignoresBudgets(pod);
-    const budget = ignored === undefined ? budgetOf(machinery, pod) : undefined;
-    const way =
-      ignored ?? (budget === undefined ? 'free' : await spendBudget(machinery, context, pod, budget));
+    const budget = ignored === undefined ? budgetOf(server, pod) : undefined;
+    const way = ignored ?? (budget === undefined ? 'free' : await spendBudget(server, context, pod, budget));
     try {
-      return await markAndDelete(machinery, context, way === 'unready' ? asJudged(options, pod) : options);
+      return await markAndDelete(server, context, way === 'unready' ? asJudged(options, pod) : options);
     } catch (error) {
       if (namesVersion || way !== 'unready' || !ApiError.is(error, 'Conflict')) throw error;
       if (budget !== undefined) throw stillProcessed(budget.metadata?.name ?? '');
       if (attempt === ATTEMPTS) throw error;
     }
-    pod = (await readCurrent(machinery, context)).parse<V1Pod>();
+    pod = (await readCurrent(server, context)).parse<V1Pod>();
   }
 }
 
@@ -79,28 +78,28 @@ const asJudged = (options: V1DeleteOptions, { metadata }: V1Pod): V1DeleteOption
 });
 
 async function markAndDelete(
-  machinery: Machinery,
+  server: ServerContext,
   context: WriteContext,
   options: V1DeleteOptions,
 ): Promise<void> {
-  const marked = await tellWhy(machinery, context, options);
+  const marked = await tellWhy(server, context, options);
   // The version that was asked for is the one before our own mark.
   const { preconditions } = options;
   const moved =
     preconditions?.resourceVersion === undefined || context.dryRun
       ? options
       : { ...options, preconditions: { ...preconditions, resourceVersion: marked } };
-  await deleteObject(machinery, context, moved, { isAdmitted: true });
+  await deleteObject(server, context, moved, { isAdmitted: true });
 }
 
 /** A Job's failure policy, for one, asks whether the pod failed or was taken away. */
 async function tellWhy(
-  machinery: Machinery,
+  server: ServerContext,
   context: WriteContext,
   options: V1DeleteOptions,
 ): Promise<string | undefined> {
   const bytes = await updateObject(
-    machinery,
+    server,
     { ...context, subresource: 'status' },
     {
       mode: 'server',
@@ -108,7 +107,7 @@ async function tellWhy(
         checkPreconditions(context, options, current);
         const { status = {} } = current as Draft<V1Pod>;
         const others = (status.conditions ?? []).filter(({ type }) => type !== TARGET.type);
-        const target = { ...TARGET, lastTransitionTime: timestamp(machinery.now()) };
+        const target = { ...TARGET, lastTransitionTime: timestamp(server.now()) };
         return { ...current, status: { ...status, conditions: [...others, target] } } as DraftObject;
       },
     },
@@ -117,9 +116,9 @@ async function tellWhy(
 }
 
 /** The one budget that guards the pod. */
-function budgetOf(machinery: Machinery, pod: V1Pod): V1PodDisruptionBudget | undefined {
-  const kind = machinery.kinds.find(({ type }) => isType(type, POD_DISRUPTION_BUDGETS));
-  const budgets = kind === undefined ? [] : budgetsOf(machinery, kind, pod);
+function budgetOf(server: ServerContext, pod: V1Pod): V1PodDisruptionBudget | undefined {
+  const kind = server.kinds.find(({ type }) => isType(type, POD_DISRUPTION_BUDGETS));
+  const budgets = kind === undefined ? [] : budgetsOf(server, kind, pod);
   if (budgets.length < 2) return budgets[0];
   throw statusError(
     'InternalError',
@@ -128,18 +127,18 @@ function budgetOf(machinery: Machinery, pod: V1Pod): V1PodDisruptionBudget | und
 }
 
 async function spendBudget(
-  machinery: Machinery,
+  server: ServerContext,
   context: WriteContext,
   pod: V1Pod,
   budget: V1PodDisruptionBudget,
 ): Promise<EvictionWay> {
-  const kind = machinery.kinds.find(({ type }) => isType(type, POD_DISRUPTION_BUDGETS));
+  const kind = server.kinds.find(({ type }) => isType(type, POD_DISRUPTION_BUDGETS));
   const way = judgeEviction(pod, budget);
   if (way === 'unready' || kind === undefined) return way;
   const name = budget.metadata?.name ?? '';
   let settled: EvictionWay = way;
   await updateObject(
-    machinery,
+    server,
     { ...context, kind, name, subresource: 'status' },
     {
       mode: 'server',
@@ -148,14 +147,18 @@ async function spendBudget(
         const held = current as Draft<V1PodDisruptionBudget>;
         settled = judgeEviction(pod, held);
         if (settled === 'unready') return current as DraftObject;
-        return spend(held, pod.metadata?.name ?? '', timestamp(machinery.now())) as DraftObject;
+        return spend(held, pod.metadata?.name ?? '', timestamp(server.now())) as DraftObject;
       },
     },
   );
   return settled;
 }
 
-function budgetsOf({ feed }: Machinery, kind: KindDefinition, pod: V1Pod): readonly V1PodDisruptionBudget[] {
+function budgetsOf(
+  { feed }: ServerContext,
+  kind: KindDefinition,
+  pod: V1Pod,
+): readonly V1PodDisruptionBudget[] {
   const found: V1PodDisruptionBudget[] = [];
   for (const held of feed.cacheOf(kind).range(listPrefix(kind.type, pod.metadata?.namespace ?? ''))) {
     const budget = held.parse<V1PodDisruptionBudget>();

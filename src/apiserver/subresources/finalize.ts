@@ -3,15 +3,15 @@
 import type { V1Namespace } from '../../api/gen/types.js';
 import type { KindDefinition } from '../../api/kind.js';
 import type { ApiResponse } from '../exchange.js';
-import type { Call, Machinery } from '../machinery.js';
 import { renderObject } from '../output/render.js';
 import type { DraftObject } from '../registry/metadata.js';
 import { updateObject } from '../registry/update.js';
+import type { Call, ServerContext } from '../serverContext.js';
 import { readObject } from '../verbs/body.js';
 import { checkNames, writeContext } from '../verbs/write.js';
 
 export async function finalizeNamespace(
-  machinery: Machinery,
+  server: ServerContext,
   kind: KindDefinition,
   call: Call,
 ): Promise<ApiResponse> {
@@ -19,7 +19,7 @@ export async function finalizeNamespace(
   const sent = await readObject(call, kind);
   checkNames(context, sent);
   const finalizers = [...((sent as V1Namespace).spec?.finalizers ?? [])];
-  const bytes = await updateObject(machinery, context, {
+  const bytes = await updateObject(server, context, {
     mode: 'server',
     transform: (current) => {
       const draft = current as DraftObject;
@@ -30,5 +30,5 @@ export async function finalizeNamespace(
       };
     },
   });
-  return renderObject(kind, call, bytes, 200, machinery.now());
+  return renderObject(kind, call, bytes, 200, server.now());
 }

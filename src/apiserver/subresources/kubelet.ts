@@ -7,8 +7,8 @@ import { NODES } from '../../api/resources.js';
 import { statusError } from '../../api/status.js';
 import { isType } from '../discovery/resources.js';
 import type { ApiResponse } from '../exchange.js';
-import type { Machinery } from '../machinery.js';
 import { objectKey } from '../registry/keys.js';
+import type { ServerContext } from '../serverContext.js';
 import { type Forwarded, forward } from './forward.js';
 
 const KUBELET_PORT = 10250;
@@ -19,22 +19,22 @@ interface KubeletAddress {
   readonly node: string;
 }
 
-export function kubeletOf(machinery: Machinery, pod: V1Pod): KubeletAddress {
+export function kubeletOf(server: ServerContext, pod: V1Pod): KubeletAddress {
   const node = pod.spec?.nodeName ?? '';
   if (node === '') {
     throw statusError('BadRequest', `pod ${pod.metadata?.name ?? ''} does not have a host assigned`);
   }
-  return kubeletOnNode(machinery, node);
+  return kubeletOnNode(server, node);
 }
 
-export function kubeletOnNode(machinery: Machinery, node: string): KubeletAddress {
-  const kind = machinery.kinds.find(({ type }) => isType(type, NODES)) as KindDefinition;
-  const held = machinery.feed.cacheOf(kind).get(objectKey(NODES, '', node));
+export function kubeletOnNode(server: ServerContext, node: string): KubeletAddress {
+  const kind = server.kinds.find(({ type }) => isType(type, NODES)) as KindDefinition;
+  const held = server.feed.cacheOf(kind).get(objectKey(NODES, '', node));
   if (held === undefined)
     throw statusError('NotFound', `nodes "${node}" not found`, { kind: 'nodes', name: node });
   const { status } = held.parse<V1Node>();
   const addresses = status?.addresses ?? [];
-  const { addressTypes = ADDRESS_TYPES } = machinery.kubelet ?? {};
+  const { addressTypes = ADDRESS_TYPES } = server.kubelet ?? {};
   const [address] = addressTypes.flatMap((wanted) => addresses.filter(({ type }) => type === wanted));
   if (address === undefined) {
     throw statusError(
@@ -51,19 +51,19 @@ export function kubeletOnNode(machinery: Machinery, node: string): KubeletAddres
 
 /** The kubelet's answer, streamed; with `upgrade`, a tunnel if the kubelet agrees to switch protocols. */
 export function askKubelet(
-  machinery: Machinery,
+  server: ServerContext,
   address: KubeletAddress,
   sent: Forwarded,
 ): Promise<ApiResponse> {
-  if (machinery.kubelet === undefined) {
+  if (server.kubelet === undefined) {
     throw statusError('ServiceUnavailable', 'this server was started without a certificate for kubelets');
   }
-  const { cert, key, ca } = machinery.kubelet;
-  return forward({ ...kubeletTarget(machinery, address), tls: { cert, key, ca } }, sent);
+  const { cert, key, ca } = server.kubelet;
+  return forward({ ...kubeletTarget(server, address), tls: { cert, key, ca } }, sent);
 }
 
 /** A node states its own address: it must not be that of this server, which would believe itself. */
-export function kubeletTarget({ kubelet, ownPorts }: Machinery, { host, port, node }: KubeletAddress) {
+export function kubeletTarget({ kubelet, ownPorts }: ServerContext, { host, port, node }: KubeletAddress) {
   const { allowLoopback = false } = kubelet ?? {};
   return { host, port, what: `node "${node}"`, reach: { allowLoopback, ownPorts: ownPorts() } };
 }

@@ -4,9 +4,9 @@ import type { V1Pod } from '../../api/gen/types.js';
 import type { KindDefinition } from '../../api/kind.js';
 import { statusError } from '../../api/status.js';
 import type { ApiResponse } from '../exchange.js';
-import type { Call, Machinery } from '../machinery.js';
 import { readCurrent } from '../registry/readAndWrite.js';
 import { isTrue } from '../requestInfo.js';
+import type { Call, ServerContext } from '../serverContext.js';
 import { writeContext } from '../verbs/write.js';
 import { containerOf } from './container.js';
 import { askKubelet, kubeletOf } from './kubelet.js';
@@ -14,15 +14,15 @@ import { askKubelet, kubeletOf } from './kubelet.js';
 const FLAGS = ['follow', 'previous', 'timestamps'] as const;
 const NUMBERS = ['sinceSeconds', 'tailLines', 'limitBytes'] as const;
 
-export async function podLog(machinery: Machinery, kind: KindDefinition, call: Call): Promise<ApiResponse> {
+export async function podLog(server: ServerContext, kind: KindDefinition, call: Call): Promise<ApiResponse> {
   const { info, query, request } = call;
-  const pod = (await readCurrent(machinery, writeContext(kind, call))).parse<V1Pod>();
+  const pod = (await readCurrent(server, writeContext(kind, call))).parse<V1Pod>();
   const container = containerOf(pod, query.get('container') ?? '');
   const options = logOptions(query);
   // A pod without a node has no log yet; kubectl shows an empty one.
   if ((pod.spec?.nodeName ?? '') === '') return { status: 200, headers: PLAIN, body: Buffer.alloc(0) };
   const segments = [info.namespace, info.name, container].map(encodeURIComponent).join('/');
-  const answer = await askKubelet(machinery, kubeletOf(machinery, pod), {
+  const answer = await askKubelet(server, kubeletOf(server, pod), {
     method: 'GET',
     path: `/containerLogs/${segments}?${options}`,
     headers: {},

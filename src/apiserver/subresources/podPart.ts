@@ -12,11 +12,11 @@ import { inSteps } from '../../api/steps.js';
 import type { ApiResponse } from '../exchange.js';
 import { applyConfiguration } from '../fields/apply.js';
 import { trackWrite } from '../fields/track.js';
-import { type Call, type Machinery, timestamp } from '../machinery.js';
 import { renderObject } from '../output/render.js';
 import { mutate, validateAdmission, type WriteContext } from '../registry/admit.js';
 import { countGeneration, type DraftObject, metaOf } from '../registry/metadata.js';
 import { type Pause, updateObject } from '../registry/update.js';
+import { type Call, type ServerContext, timestamp } from '../serverContext.js';
 import { isApply, isForced, readConfiguration, writerOf } from '../verbs/apply.js';
 import { decodeAs, readObject } from '../verbs/body.js';
 import { readPatch } from '../verbs/patch.js';
@@ -43,14 +43,12 @@ interface Wanted {
 }
 
 export function podPart({ obstacles, take, check, partOf }: PodPart) {
-  return async (machinery: Machinery, kind: KindDefinition, call: Call): Promise<ApiResponse> => {
-    if (call.info.verb === 'get') return getObject(machinery, kind, call);
+  return async (server: ServerContext, kind: KindDefinition, call: Call): Promise<ApiResponse> => {
+    if (call.info.verb === 'get') return getObject(server, kind, call);
     const context = writeContext(kind, call);
     const isApplied = call.info.verb === 'patch' && isApply(call);
-    const wanted = isApplied
-      ? await appliedPod(machinery, context, call, partOf)
-      : await wantedPod(kind, call);
-    const bytes = await updateObject(machinery, context, {
+    const wanted = isApplied ? await appliedPod(server, context, call, partOf) : await wantedPod(kind, call);
+    const bytes = await updateObject(server, context, {
       mode: 'server',
       reserves: true,
       transform: async (current, pause) => {
@@ -63,19 +61,19 @@ export function podPart({ obstacles, take, check, partOf }: PodPart) {
         metaOf(draft).resourceVersion = sent.metadata?.resourceVersion;
         take(draft, sent);
         kind.defaults?.(draft);
-        await mutate(machinery, context, { operation: 'update', object: draft, old });
+        await mutate(server, context, { operation: 'update', object: draft, old });
         // A copy as its own predecessor: the whole is checked, and what an ordinary update may not change is not.
         const faults = [...validateObject<V1Pod>(kind, draft, copyJson(draft)), ...check(draft, old)];
         if (faults.length > 0) throw invalid(kind.type, context.name, faults);
-        await validateAdmission(machinery, context, { operation: 'update', object: draft, old });
+        await validateAdmission(server, context, { operation: 'update', object: draft, old });
         countGeneration(kind, draft, old);
-        const writer = { id: context.manager, time: timestamp(machinery.now()) };
+        const writer = { id: context.manager, time: timestamp(server.now()) };
         metaOf(draft).managedFields =
           managedFields ?? (await inSteps(trackWrite(kind, old, draft, writer), pause));
         return draft;
       },
     });
-    return renderObject(kind, call, bytes, 200, machinery.now());
+    return renderObject(kind, call, bytes, 200, server.now());
   };
 }
 
@@ -94,13 +92,13 @@ async function wantedPod(kind: KindDefinition, call: Call): Promise<MakeWanted> 
 }
 
 async function appliedPod(
-  machinery: Machinery,
+  server: ServerContext,
   context: WriteContext,
   call: Call,
   partOf: PodPart['partOf'],
 ): Promise<MakeWanted> {
   const { kind } = context;
-  const writer = writerOf(machinery, context, call);
+  const writer = writerOf(server, context, call);
   const sent = (await readConfiguration(kind, call, context)) as PodDraft;
   const { name, namespace, uid, resourceVersion } = sent.metadata ?? {};
   const metadata = {

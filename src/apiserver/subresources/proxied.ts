@@ -1,7 +1,7 @@
 // What a proxy of pods, services and nodes changes in requests and answers, as Kubernetes' does.
 // Guarantees: a page's links lead through the proxy; what is no page, or too long for one, is passed on as it comes.
 import type { ApiRequest, ApiResponse, Body } from '../exchange.js';
-import type { Call } from '../machinery.js';
+import type { Call } from '../serverContext.js';
 import { type LinkRules, rewriteHtml, rewriteLink } from './links.js';
 
 /** Longer pages are passed on unchanged: they are held in memory while they change. */

@@ -10,10 +10,10 @@ import { ENDPOINT_SLICES, PODS, SERVICES } from '../../api/resources.js';
 import { statusError } from '../../api/status.js';
 import { isType } from '../discovery/resources.js';
 import type { ApiResponse } from '../exchange.js';
-import type { Call, Machinery } from '../machinery.js';
 import { validateAdmission } from '../registry/admit.js';
 import { listPrefix } from '../registry/keys.js';
 import { readCurrent } from '../registry/readAndWrite.js';
+import type { Call, ServerContext } from '../serverContext.js';
 import { writeContext } from '../verbs/write.js';
 import { type Forwarded, forward, type Target } from './forward.js';
 import { askKubelet, kubeletOnNode, kubeletTarget } from './kubelet.js';
@@ -21,23 +21,23 @@ import { isUpgrade, prefixOf, slashMissing, withLinks } from './proxied.js';
 
 export { isProxied } from '../discovery/resources.js';
 
-export async function proxy(machinery: Machinery, kind: KindDefinition, call: Call): Promise<ApiResponse> {
+export async function proxy(server: ServerContext, kind: KindDefinition, call: Call): Promise<ApiResponse> {
   const wanted = parseName(call.info.name);
   const context = { ...writeContext(kind, call), name: wanted.name };
-  const held = await readCurrent(machinery, context);
-  await validateAdmission(machinery, context, { operation: 'connect', old: held.parse() });
+  const held = await readCurrent(server, context);
+  await validateAdmission(server, context, { operation: 'connect', old: held.parse() });
   const redirect = slashMissing(call);
   if (redirect !== undefined) return redirect;
   const sent = await requestOf(call);
   if (isType(kind.type, PODS)) return passOn(call, podTarget(held.parse<V1Pod>(), wanted), sent);
   if (isType(kind.type, SERVICES)) {
-    return passOn(call, serviceTarget(machinery, held.parse<V1Service>(), wanted), sent);
+    return passOn(call, serviceTarget(server, held.parse<V1Service>(), wanted), sent);
   }
-  const address = kubeletOnNode(machinery, wanted.name);
+  const address = kubeletOnNode(server, wanted.name);
   if (wanted.port === '' || Number(wanted.port) === address.port) {
-    return changed(call, address, await askKubelet(machinery, address, sent));
+    return changed(call, address, await askKubelet(server, address, sent));
   }
-  const { host, what, reach } = kubeletTarget(machinery, address);
+  const { host, what, reach } = kubeletTarget(server, address);
   const target = { host, what, reach, port: portNumber(wanted.port) };
   return passOn(call, { ...target, ...tlsFor(wanted.scheme) }, sent);
 }
@@ -76,14 +76,14 @@ function podTarget(pod: V1Pod, { scheme, name, port }: Wanted): Target {
   return { host: ipOf(host), port: number, what: `pod "${name}"`, ...tlsFor(scheme) };
 }
 
-function serviceTarget(machinery: Machinery, service: V1Service, { scheme, name, port }: Wanted): Target {
+function serviceTarget(server: ServerContext, service: V1Service, { scheme, name, port }: Wanted): Target {
   const ports = service.spec?.ports ?? [];
   const [only] = ports;
   const chosen =
     port === '' && ports.length === 1
       ? only
       : ports.find((one) => one.name === port || String(one.port) === port);
-  const found = chosen === undefined ? [] : readyAddresses(machinery, service, chosen.name ?? '');
+  const found = chosen === undefined ? [] : readyAddresses(server, service, chosen.name ?? '');
   const one = found[found.length === 0 ? 0 : randomInt(found.length)];
   if (one === undefined) {
     throw statusError('ServiceUnavailable', `no endpoints available for service ${JSON.stringify(name)}`);
@@ -93,7 +93,7 @@ function serviceTarget(machinery: Machinery, service: V1Service, { scheme, name,
 
 /** Ready endpoints of that port of the service. */
 export function readyAddresses(
-  { feed, kinds }: Pick<Machinery, 'feed' | 'kinds'>,
+  { feed, kinds }: Pick<ServerContext, 'feed' | 'kinds'>,
   service: V1Service,
   portName: string,
 ) {

@@ -10,13 +10,13 @@ import { conflict, invalid, notFound, statusError } from '../../api/status.js';
 import { atOnce } from '../../api/steps.js';
 import { type ApiResponse, jsonResponse } from '../exchange.js';
 import { applyAcross } from '../fields/versions.js';
-import type { Call, Machinery } from '../machinery.js';
 import { table, tableOptions } from '../output/table.js';
 import { shownObject, versionsOf } from '../registry/conversion.js';
 import { parseObject } from '../registry/encode.js';
 import { type DraftObject, metaOf } from '../registry/metadata.js';
 import { MODIFIED, readCurrent } from '../registry/readAndWrite.js';
 import { type Transform, updateObject } from '../registry/update.js';
+import type { Call, ServerContext } from '../serverContext.js';
 import { isApply, isForced, readApplyBody, writerOf } from '../verbs/apply.js';
 import { decodeOther, readData } from '../verbs/body.js';
 import { readPatch } from '../verbs/patch.js';
@@ -35,23 +35,23 @@ const COLUMNS = [
   ageColumn,
 ] as KindDefinition['columns'];
 
-export async function scale(machinery: Machinery, kind: KindDefinition, call: Call): Promise<ApiResponse> {
+export async function scale(server: ServerContext, kind: KindDefinition, call: Call): Promise<ApiResponse> {
   const fields = kind.scale;
   if (fields === undefined) throw notFound(kind.type, call.info.name);
   const context = writeContext(kind, call);
   if (call.info.verb === 'get') {
-    const object = (await shownObject(context, await readCurrent(machinery, context))).parse<KubeObject>();
+    const object = (await shownObject(context, await readCurrent(server, context))).parse<KubeObject>();
     if (fields.replicas(object) === undefined) {
       const why = `the spec replicas field ${JSON.stringify(fields.replicasPath)} does not exist`;
       throw statusError('InternalError', `Internal error occurred: ${why}`);
     }
-    return shown(scaleOf(fields, object), call, machinery.now());
+    return shown(scaleOf(fields, object), call, server.now());
   }
   const isApplied = call.info.verb === 'patch' && isApply(call);
   const transform = isApplied
-    ? await appliedScale(machinery, kind, fields, call)
+    ? await appliedScale(server, kind, fields, call)
     : await changedScale(kind, fields, call);
-  const bytes = await updateObject(machinery, context, { mode: 'user', tracked: isApplied, transform });
+  const bytes = await updateObject(server, context, { mode: 'user', tracked: isApplied, transform });
   return jsonResponse(200, scaleOf(fields, parseObject(bytes)));
 }
 
@@ -77,12 +77,12 @@ async function changedScale(kind: KindDefinition, fields: Fields, call: Call): P
 
 /** A Scale that is applied is a configuration of the object that says its number of replicas and nothing else. */
 async function appliedScale(
-  machinery: Machinery,
+  server: ServerContext,
   kind: KindDefinition,
   fields: Fields,
   call: Call,
 ): Promise<Transform> {
-  const writer = writerOf(machinery, writeContext(kind, call), call);
+  const writer = writerOf(server, writeContext(kind, call), call);
   const next = decodeOther<V1Scale>('V1Scale', (await readApplyBody(call)).data);
   const force = isForced(call);
   const versions = versionsOf({ kind, ...call });

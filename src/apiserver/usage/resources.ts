@@ -3,27 +3,27 @@
 import type { KindDefinition } from '../../api/kind.js';
 import { NODES, PODS, type ResourceType } from '../../api/resources.js';
 import { isType } from '../discovery/resources.js';
-import { type Machinery, type MeasuredResource, timestamp } from '../machinery.js';
 import type { CachedObject } from '../registry/cached.js';
 import { allOf, listObjects } from '../registry/list.js';
+import { type MeasuredResource, type ServerContext, timestamp } from '../serverContext.js';
 import { Summaries, type Use } from './summaries.js';
 
 /** The kubelet measures over its housekeeping period. */
 const WINDOW = '10s';
 const GROUP = { group: 'metrics.k8s.io', version: 'v1beta1' } as const;
 
-export function usageResources(machinery: Machinery): readonly MeasuredResource[] {
-  const summaries = new Summaries(machinery);
-  return [nodeUse(machinery, summaries), podUse(machinery, summaries)];
+export function usageResources(server: ServerContext): readonly MeasuredResource[] {
+  const summaries = new Summaries(server);
+  return [nodeUse(server, summaries), podUse(server, summaries)];
 }
 
-function nodeUse(machinery: Machinery, summaries: Summaries): MeasuredResource {
+function nodeUse(server: ServerContext, summaries: Summaries): MeasuredResource {
   const measure = async (node: CachedObject) => {
     const { name = '' } = node.summary.metadata ?? {};
     const summary = await summaries.of(name);
     const usage = usageOf(summary?.node);
     if (usage === undefined) return [];
-    return [{ metadata: metadataOf(machinery, node), ...timeOf(summary?.node), usage }];
+    return [{ metadata: metadataOf(server, node), ...timeOf(summary?.node), usage }];
   };
   return {
     ...GROUP,
@@ -31,11 +31,11 @@ function nodeUse(machinery: Machinery, summaries: Summaries): MeasuredResource {
     kind: 'NodeMetrics',
     singular: '',
     namespaced: false,
-    list: async (_namespace, query) => inParallel(await find(machinery, NODES, '', query), measure),
+    list: async (_namespace, query) => inParallel(await find(server, NODES, '', query), measure),
   };
 }
 
-function podUse(machinery: Machinery, summaries: Summaries): MeasuredResource {
+function podUse(server: ServerContext, summaries: Summaries): MeasuredResource {
   const measure = async (pod: CachedObject) => {
     const { name, namespace } = pod.summary.metadata ?? {};
     const node = pod.summary.fields['spec.nodeName'] ?? '';
@@ -45,7 +45,7 @@ function podUse(machinery: Machinery, summaries: Summaries): MeasuredResource {
     );
     const containers = (own?.containers ?? []).map((one) => ({ name: one.name, usage: usageOf(one) }));
     if (containers.length === 0 || containers.some(({ usage }) => usage === undefined)) return [];
-    return [{ metadata: metadataOf(machinery, pod), ...timeOf(own?.containers?.[0]), containers }];
+    return [{ metadata: metadataOf(server, pod), ...timeOf(own?.containers?.[0]), containers }];
   };
   return {
     ...GROUP,
@@ -53,13 +53,13 @@ function podUse(machinery: Machinery, summaries: Summaries): MeasuredResource {
     kind: 'PodMetrics',
     singular: '',
     namespaced: true,
-    list: async (namespace, query) => inParallel(await find(machinery, PODS, namespace, query), measure),
+    list: async (namespace, query) => inParallel(await find(server, PODS, namespace, query), measure),
   };
 }
 
-async function find(machinery: Machinery, type: ResourceType, namespace: string, query: URLSearchParams) {
-  const kind = machinery.kinds.find((known) => isType(known.type, type)) as KindDefinition;
-  return allOf(await listObjects(machinery, kind, namespace, query));
+async function find(server: ServerContext, type: ResourceType, namespace: string, query: URLSearchParams) {
+  const kind = server.kinds.find((known) => isType(known.type, type)) as KindDefinition;
+  return allOf(await listObjects(server, kind, namespace, query));
 }
 
 /** Each asks for its node; those of one node share one question. */
@@ -70,7 +70,7 @@ async function inParallel<T>(
   return (await Promise.all(objects.map(measure))).flat();
 }
 
-function metadataOf({ now }: Machinery, { summary }: CachedObject) {
+function metadataOf({ now }: ServerContext, { summary }: CachedObject) {
   const { labels } = summary;
   return {
     ...summary.metadata,

@@ -2,7 +2,7 @@
 // Guarantees: a kubelet is asked once for all who ask within a moment; one that does not answer delays nobody for long.
 
 import { collectBytes } from '../../base/collectBytes.js';
-import type { Machinery } from '../machinery.js';
+import type { ServerContext } from '../serverContext.js';
 import { askKubelet, kubeletOnNode } from '../subresources/kubelet.js';
 
 /** Of stats v1alpha1, what is used here. */
@@ -27,25 +27,25 @@ const ANSWER = {
 };
 
 export class Summaries {
-  readonly #machinery: Machinery;
+  readonly #server: ServerContext;
 
   readonly #held = new Map<
     string,
     { readonly asked: number; readonly answer: Promise<NodeSummary | undefined> }
   >();
 
-  constructor(machinery: Machinery) {
-    this.#machinery = machinery;
+  constructor(server: ServerContext) {
+    this.#server = server;
   }
 
   /** Undefined when its kubelet does not tell. */
   of(node: string): Promise<NodeSummary | undefined> {
-    const now = this.#machinery.now();
+    const now = this.#server.now();
     const held = this.#held.get(node);
     if (held !== undefined && now - held.asked < FRESH_MS) return held.answer;
     for (const [name, { asked }] of this.#held) if (now - asked >= FRESH_MS) this.#held.delete(name);
     const answer = this.#ask(node).catch((error: unknown) => {
-      this.#machinery.log.debug('a kubelet did not tell what its pods use', { node, error });
+      this.#server.log.debug('a kubelet did not tell what its pods use', { node, error });
       return undefined;
     });
     this.#held.set(node, { asked: now, answer });
@@ -53,9 +53,9 @@ export class Summaries {
   }
 
   async #ask(node: string): Promise<NodeSummary> {
-    const address = kubeletOnNode(this.#machinery, node);
+    const address = kubeletOnNode(this.#server, node);
     const sent = { method: 'GET', path: '/stats/summary', headers: {}, upgrade: false };
-    const response = await askKubelet(this.#machinery, address, {
+    const response = await askKubelet(this.#server, address, {
       ...sent,
       signal: AbortSignal.timeout(PATIENCE_MS),
     });

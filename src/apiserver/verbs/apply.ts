@@ -9,7 +9,6 @@ import type { ApiResponse } from '../exchange.js';
 import { keyFault } from '../fields/keyFault.js';
 import type { Writer } from '../fields/track.js';
 import { applyAcross } from '../fields/versions.js';
-import { type Call, type Machinery, timestamp } from '../machinery.js';
 import { renderObject } from '../output/render.js';
 import { turn, type WriteContext } from '../registry/admit.js';
 import { versionsOf } from '../registry/conversion.js';
@@ -18,6 +17,7 @@ import { objectKey } from '../registry/keys.js';
 import { type DraftObject, metaOf } from '../registry/metadata.js';
 import { type Pause, updateObject } from '../registry/update.js';
 import { isTrue } from '../requestInfo.js';
+import { type Call, type ServerContext, timestamp } from '../serverContext.js';
 import {
   decodeAs,
   decodeUtf8,
@@ -35,12 +35,12 @@ const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration';
 const ATTEMPTS = 5;
 
 export async function applyObject(
-  machinery: Machinery,
+  server: ServerContext,
   kind: KindDefinition,
   call: Call,
 ): Promise<ApiResponse> {
   const context = writeContext(kind, call);
-  const writer = writerOf(machinery, context, call);
+  const writer = writerOf(server, context, call);
   const config = await readConfiguration(kind, call, context);
   const force = isForced(call);
   const versions = versionsOf(context);
@@ -55,8 +55,8 @@ export async function applyObject(
   };
   for (let attempt = 1; ; attempt += 1) {
     try {
-      const { bytes, status } = await write(machinery, context, call, applied);
-      return renderObject(kind, call, bytes, status, machinery.now());
+      const { bytes, status } = await write(server, context, call, applied);
+      return renderObject(kind, call, bytes, status, server.now());
     } catch (error) {
       // It came, or went, between the look and the write.
       if (attempt === ATTEMPTS || !ApiError.is(error, 'AlreadyExists', 'NotFound')) throw error;
@@ -66,16 +66,16 @@ export async function applyObject(
 }
 
 async function write(
-  machinery: Machinery,
+  server: ServerContext,
   context: WriteContext,
   call: Call,
   applied: (live: KubeObject | undefined, pause: Pause) => Promise<DraftObject>,
 ): Promise<{ bytes: Buffer; status: number }> {
   const { kind, namespace, name } = context;
-  await machinery.feed.current();
-  if (machinery.feed.cacheOf(kind).get(objectKey(kind.type, namespace, name)) !== undefined) {
+  await server.feed.current();
+  if (server.feed.cacheOf(kind).get(objectKey(kind.type, namespace, name)) !== undefined) {
     const options = { mode: 'user', isPure: true, tracked: true, transform: applied } as const;
-    return { bytes: await updateObject(machinery, context, options), status: 200 };
+    return { bytes: await updateObject(server, context, options), status: 200 };
   }
   if (context.subresource !== '') throw notFound(kind.type, name);
   call.demand('create');
@@ -88,7 +88,7 @@ async function write(
     );
   }
   const managedFields = draft.metadata?.managedFields ?? [];
-  return { bytes: await createObject(machinery, context, draft, { managedFields }), status: 201 };
+  return { bytes: await createObject(server, context, draft, { managedFields }), status: 201 };
 }
 
 export function isForced({ query }: Call): boolean {
@@ -99,12 +99,12 @@ export function isApply({ request }: Call): boolean {
   return mediaTypeOf(request.headers['content-type']) === APPLY_TYPE;
 }
 
-export function writerOf(machinery: Machinery, { manager }: WriteContext, call: Call): Writer {
+export function writerOf(server: ServerContext, { manager }: WriteContext, call: Call): Writer {
   const name = namedManager(call);
   if (name === '') {
     throw optionsError('patch', 'FieldValueRequired', 'Required value: is required for apply patch');
   }
-  return { id: { ...manager, name, operation: 'Apply' }, time: timestamp(machinery.now()) };
+  return { id: { ...manager, name, operation: 'Apply' }, time: timestamp(server.now()) };
 }
 
 export async function readConfiguration(

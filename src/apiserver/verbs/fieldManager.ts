@@ -4,7 +4,7 @@ import type { KindDefinition } from '../../api/kind.js';
 import { apiVersionOf } from '../../api/resources.js';
 import { invalid } from '../../api/status.js';
 import type { ManagerId } from '../fields/managers.js';
-import type { Call } from '../machinery.js';
+import type { Call } from '../serverContext.js';
 import { formOf } from './served.js';
 
 const MAX_LENGTH = 128;

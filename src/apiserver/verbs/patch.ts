@@ -6,11 +6,11 @@ import { applyPatch, PATCH_TYPES, type PatchType } from '../../api/patch/patch.j
 import { statusError } from '../../api/status.js';
 import { inSteps } from '../../api/steps.js';
 import type { ApiResponse } from '../exchange.js';
-import type { Call, Machinery } from '../machinery.js';
 import { renderObject } from '../output/render.js';
 import type { WriteContext } from '../registry/admit.js';
 import type { DraftObject } from '../registry/metadata.js';
 import { updateObject } from '../registry/update.js';
+import type { Call, ServerContext } from '../serverContext.js';
 import { APPLY_TYPE, applyObject, isApply } from './apply.js';
 import { decodeAs, duplicatesIn, mediaTypeOf, parseJson } from './body.js';
 import { optionsError } from './fieldManager.js';
@@ -42,11 +42,11 @@ export async function readPatch(call: Call, { custom }: KindDefinition): Promise
 }
 
 export async function patchObject(
-  machinery: Machinery,
+  server: ServerContext,
   kind: KindDefinition,
   call: Call,
 ): Promise<ApiResponse> {
-  if (isApply(call)) return applyObject(machinery, kind, call);
+  if (isApply(call)) return applyObject(server, kind, call);
   if (call.query.has('force')) {
     throw optionsError(
       'patch',
@@ -58,7 +58,7 @@ export async function patchObject(
   const context = writeContext(kind, call);
   const patch = await readPatch(call, kind);
   let warned = false;
-  const bytes = await updateObject(machinery, context, {
+  const bytes = await updateObject(server, context, {
     mode: 'user',
     // What another form of the object shares with it is not known.
     isPure: call.served === undefined,
@@ -73,7 +73,7 @@ export async function patchObject(
       return replace(context, current as DraftObject, draft);
     },
   });
-  return renderObject(kind, call, bytes, 200, machinery.now());
+  return renderObject(kind, call, bytes, 200, server.now());
 }
 
 /**

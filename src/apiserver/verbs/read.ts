@@ -7,7 +7,6 @@ import { apiVersionOf } from '../../api/resources.js';
 import { demandedFields, demandedName } from '../../api/selectors.js';
 import { notFound, statusError } from '../../api/status.js';
 import { type ApiResponse, bytesResponse } from '../exchange.js';
-import type { Call, Machinery } from '../machinery.js';
 import { PROTOBUF_TYPE } from '../output/negotiate.js';
 import { renderList, renderObject } from '../output/render.js';
 import { type IncludeObject, partialMetadata, table, tableOptions } from '../output/table.js';
@@ -20,24 +19,25 @@ import { type EventForm, type EventType, lineFrame, type Shown } from '../regist
 import { objectKey } from '../registry/keys.js';
 import { parseRevision, tooLarge } from '../registry/selection.js';
 import { watchObjects } from '../registry/watch.js';
+import type { Call, ServerContext } from '../serverContext.js';
 import { formOf, shownBytes } from './served.js';
 
 /** Without a promise when the caches are known to be current: the most frequent of all requests. */
 export function getObject(
-  machinery: Machinery,
+  server: ServerContext,
   kind: KindDefinition,
   call: Call,
 ): Promise<ApiResponse> | ApiResponse {
-  const { feed } = machinery;
+  const { feed } = server;
   const revision = parseRevision(call.query.get('resourceVersion'));
   // 0 takes what is here; a number, anything from there on; none, the newest.
   const waiting = revision === undefined || revision > feed.revision ? feed.current() : undefined;
-  const answer = () => heldObject(machinery, kind, call, revision);
+  const answer = () => heldObject(server, kind, call, revision);
   return waiting === undefined ? answer() : waiting.then(answer);
 }
 
 function heldObject(
-  { feed, now }: Machinery,
+  { feed, now }: ServerContext,
   kind: KindDefinition,
   call: Call,
   revision: number | undefined,
@@ -52,21 +52,25 @@ function heldObject(
   return shown instanceof Promise ? shown.then(rendered) : rendered(shown);
 }
 
-export async function getList(machinery: Machinery, kind: KindDefinition, call: Call): Promise<ApiResponse> {
+export async function getList(server: ServerContext, kind: KindDefinition, call: Call): Promise<ApiResponse> {
   const { info, query } = call;
-  const page = await listShown(machinery, kind, {
+  const page = await listShown(server, kind, {
     namespace: info.namespace,
     query,
     caller: callerOf(call),
   });
-  return renderList(kind, call, page, machinery.now());
+  return renderList(kind, call, page, server.now());
 }
 
-export async function getWatch(machinery: Machinery, kind: KindDefinition, call: Call): Promise<ApiResponse> {
+export async function getWatch(
+  server: ServerContext,
+  kind: KindDefinition,
+  call: Call,
+): Promise<ApiResponse> {
   const { info, query, request } = call;
   const isProtobuf = call.negotiated.media === PROTOBUF_TYPE;
   const form = eventForm(kind, call);
-  const body = await watchObjects(machinery, {
+  const body = await watchObjects(server, {
     kind,
     namespace: kind.type.resource === 'namespaces' ? '' : info.namespace,
     query: info.name === '' ? query : named(query, info.name),

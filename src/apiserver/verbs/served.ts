@@ -4,9 +4,9 @@ import type { KindDefinition, KindVersion } from '../../api/kind.js';
 import type { KubeObject } from '../../api/object.js';
 import { getOwn } from '../../api/ownKeys.js';
 import type { ResourceType } from '../../api/resources.js';
-import type { Call } from '../machinery.js';
 import { parseObject } from '../registry/encode.js';
 import type { DraftObject } from '../registry/metadata.js';
+import type { Call } from '../serverContext.js';
 
 export interface Served {
   readonly kind: KindDefinition;

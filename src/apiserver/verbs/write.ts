@@ -6,7 +6,6 @@ import type { KubeObject } from '../../api/object.js';
 import { copyJson } from '../../api/ownKeys.js';
 import { ApiError, invalid, notFound, statusError } from '../../api/status.js';
 import { type ApiResponse, jsonResponse } from '../exchange.js';
-import type { Call, Machinery } from '../machinery.js';
 import { renderList, renderObject } from '../output/render.js';
 import type { WriteContext } from '../registry/admit.js';
 import { callerOf } from '../registry/conversion.js';
@@ -17,6 +16,7 @@ import { namesPolicy } from '../registry/deletion.js';
 import { eachOf } from '../registry/list.js';
 import type { DraftObject } from '../registry/metadata.js';
 import { updateObject } from '../registry/update.js';
+import type { Call, ServerContext } from '../serverContext.js';
 import { decodeOther, readData, readObject } from './body.js';
 import { managerOf } from './fieldManager.js';
 import { deleteRequest, isDryRun } from './options.js';
@@ -48,7 +48,7 @@ export function writeContext(kind: KindDefinition, call: Call): WriteContext {
 }
 
 export async function postObject(
-  machinery: Machinery,
+  server: ServerContext,
   kind: KindDefinition,
   call: Call,
 ): Promise<ApiResponse> {
@@ -58,12 +58,12 @@ export async function postObject(
     throw statusError('BadRequest', 'an object of this kind can only be created in a namespace');
   }
   checkNamespace(context, draft);
-  const bytes = await createObject(machinery, context, draft);
-  return renderObject(kind, call, bytes, 201, machinery.now());
+  const bytes = await createObject(server, context, draft);
+  return renderObject(kind, call, bytes, 201, server.now());
 }
 
 export async function putObject(
-  machinery: Machinery,
+  server: ServerContext,
   kind: KindDefinition,
   call: Call,
 ): Promise<ApiResponse> {
@@ -76,16 +76,16 @@ export async function putObject(
   };
   for (let attempt = 1; ; attempt += 1) {
     try {
-      const bytes = await updateObject(machinery, context, { mode: 'user', transform });
-      return renderObject(kind, call, bytes, 200, machinery.now());
+      const bytes = await updateObject(server, context, { mode: 'user', transform });
+      return renderObject(kind, call, bytes, 200, server.now());
     } catch (error) {
       const creates = kind.createdByUpdate === true && context.subresource === '';
       if (!creates || attempt === ATTEMPTS || !ApiError.is(error, 'NotFound')) throw error;
     }
     call.demand('create');
     try {
-      const bytes = await createObject(machinery, context, asNew(context, copyJson(draft)));
-      return renderObject(kind, call, bytes, 201, machinery.now());
+      const bytes = await createObject(server, context, asNew(context, copyJson(draft)));
+      return renderObject(kind, call, bytes, 201, server.now());
     } catch (error) {
       // Somebody else has made it meanwhile.
       if (!ApiError.is(error, 'AlreadyExists')) throw error;
@@ -154,14 +154,14 @@ function checkNamespace({ kind, namespace }: WriteContext, draft: DraftObject): 
 }
 
 export async function removeObject(
-  machinery: Machinery,
+  server: ServerContext,
   kind: KindDefinition,
   call: Call,
 ): Promise<ApiResponse> {
   const { options, dryRun } = await readDeleteRequest(kind, call);
   const context = { ...writeContext(kind, call), dryRun };
-  const deletion = await deleteObject(machinery, context, options);
-  if (!deletion.removed) return renderObject(kind, call, deletion.bytes, 200, machinery.now());
+  const deletion = await deleteObject(server, context, options);
+  if (!deletion.removed) return renderObject(kind, call, deletion.bytes, 200, server.now());
   const { group } = formOf(kind, call).type;
   return jsonResponse(200, {
     kind: 'Status',
@@ -179,28 +179,28 @@ export async function removeObject(
 
 /** Each object on its own, as Kubernetes does: one that is gone by then is no failure. Many at a time share a commit. */
 export async function removeCollection(
-  machinery: Machinery,
+  server: ServerContext,
   kind: KindDefinition,
   call: Call,
 ): Promise<ApiResponse> {
   const { options, dryRun } = await readDeleteRequest(kind, call);
   const context = { ...writeContext(kind, call), dryRun };
   const { namespace } = context;
-  const page = await listShown(machinery, kind, { namespace, query: call.query, caller: callerOf(call) });
+  const page = await listShown(server, kind, { namespace, query: call.query, caller: callerOf(call) });
   // Their names alone: what is answered is read again, as it was.
   const names = await eachOf(page, ({ summary }) => summary.metadata ?? {});
   const waiting = names.values();
   const work = async () => {
     for (const { name = '', namespace = '' } of waiting) {
       try {
-        await deleteObject(machinery, { ...context, name, namespace }, options);
+        await deleteObject(server, { ...context, name, namespace }, options);
       } catch (error) {
         if (!ApiError.is(error, 'NotFound')) throw error;
       }
     }
   };
   await Promise.all(Array.from({ length: DELETIONS_AT_ONCE }, work));
-  return renderList(kind, call, page, machinery.now());
+  return renderList(kind, call, page, server.now());
 }
 
 async function readDeleteRequest(kind: KindDefinition, call: Call) {

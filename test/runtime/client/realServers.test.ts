@@ -1,4 +1,4 @@
-// The client's machinery on real apiservers: ours over HTTPS and by a call in the process, and any other by its kubeconfig.
+// The client's workings on real apiservers: ours over HTTPS and by a call in the process, and any other by its kubeconfig.
 // One's own: TRELLIS_TEST_KUBECONFIG=FILE npx vitest run --configLoader runner --project runtime test/runtime/client
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';

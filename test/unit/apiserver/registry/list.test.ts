@@ -3,10 +3,10 @@ import { expect, test } from 'vitest';
 import type { KindDefinition } from '../../../../src/api/kind.js';
 import { configMapKind } from '../../../../src/api/kinds/configMap.js';
 import { silentLog } from '../../../../src/api/log.js';
-import type { Machinery } from '../../../../src/apiserver/machinery.js';
 import { Feed } from '../../../../src/apiserver/registry/feed.js';
 import { History } from '../../../../src/apiserver/registry/history.js';
 import { allOf, listObjects } from '../../../../src/apiserver/registry/list.js';
+import type { ServerContext } from '../../../../src/apiserver/serverContext.js';
 import { openLmdbStore } from '../../../../src/store/lmdb/store.js';
 import type { ListOptions, Store } from '../../../../src/store/store.js';
 import { storeFolder } from '../../../support/storeFolder.js';
@@ -54,7 +54,7 @@ test('a page of one object is read in a few questions, however many have to be p
     await counted.create(`${PREFIX}later`, bytes('later', {}));
     await feed.current();
     asked.length = 0;
-    const machinery = { store: counted, feed } as unknown as Machinery;
+    const server = { store: counted, feed } as unknown as ServerContext;
     const pageFor = async (labelSelector: string) => {
       const query = {
         limit: '1',
@@ -62,7 +62,7 @@ test('a page of one object is read in a few questions, however many have to be p
         resourceVersion: `${revision}`,
         resourceVersionMatch: 'Exact',
       };
-      const page = await listObjects(machinery, kind, '', new URLSearchParams(query));
+      const page = await listObjects(server, kind, '', new URLSearchParams(query));
       return (await allOf(page)).map(({ key }) => key);
     };
     expect(await pageFor('no=one')).toEqual([]);

@@ -4,11 +4,11 @@ import type { KindDefinition } from '../../../../src/api/kind.js';
 import { configMapKind } from '../../../../src/api/kinds/configMap.js';
 import { eventKind } from '../../../../src/api/kinds/event.js';
 import { silentLog } from '../../../../src/api/log.js';
-import type { Machinery } from '../../../../src/apiserver/machinery.js';
 import type { CachedObject } from '../../../../src/apiserver/registry/cached.js';
 import { Feed } from '../../../../src/apiserver/registry/feed.js';
 import { History } from '../../../../src/apiserver/registry/history.js';
 import { allOf, listObjects } from '../../../../src/apiserver/registry/list.js';
+import type { ServerContext } from '../../../../src/apiserver/serverContext.js';
 import { openLmdbStore } from '../../../../src/store/lmdb/store.js';
 import type { Store } from '../../../../src/store/store.js';
 import { MemoryStore } from '../../../support/memoryStore.js';
@@ -147,7 +147,7 @@ test('a selector over thousands of them is answered in steps, as of the moment i
       ),
     );
     age();
-    const machinery = { feed, store } as unknown as Machinery;
+    const server = { feed, store } as unknown as ServerContext;
     const query = new URLSearchParams({ fieldSelector: 'involvedObject.name=web' });
     let turns = 0;
     let isDone = false;
@@ -156,7 +156,7 @@ test('a selector over thousands of them is answered in steps, as of the moment i
       if (!isDone) setImmediate(count);
     };
     setImmediate(count);
-    const asked = listObjects(machinery, event, 'default', query);
+    const asked = listObjects(server, event, 'default', query);
     await store.update(`/registry/events/default/${name(999)}`, about(999, 'other'), revisions[999] ?? 0);
     const page = await asked;
     isDone = true;
@@ -165,7 +165,7 @@ test('a selector over thousands of them is answered in steps, as of the moment i
       [499, 999].map((i) => `/registry/events/default/${name(i)}`),
     );
     const limited = new URLSearchParams({ fieldSelector: 'involvedObject.name=other', limit: '2' });
-    const first = await listObjects(machinery, event, 'default', limited);
+    const first = await listObjects(server, event, 'default', limited);
     expect(first.count).toBe(2);
     expect(first.continueToken).not.toBe('');
   }));

@@ -1,7 +1,7 @@
 // Which address of a Node leads to its kubelet: --kubelet-preferred-address-types.
 import { expect, test } from 'vitest';
 import { nodeKind } from '../../../../src/api/kinds/node.js';
-import type { Machinery } from '../../../../src/apiserver/machinery.js';
+import type { ServerContext } from '../../../../src/apiserver/serverContext.js';
 import { kubeletOnNode } from '../../../../src/apiserver/subresources/kubelet.js';
 
 const addresses = [
@@ -10,11 +10,11 @@ const addresses = [
   { type: 'InternalIP', address: '10.0.0.1' },
 ];
 
-function machinery(addressTypes?: readonly string[]): Machinery {
+function server(addressTypes?: readonly string[]): ServerContext {
   const held = { parse: () => ({ status: { addresses } }) };
   const feed = { cacheOf: () => ({ get: () => held }) };
   const kubelet = { cert: '', key: '', ca: '', ...(addressTypes === undefined ? {} : { addressTypes }) };
-  return { kinds: [nodeKind], feed, kubelet } as unknown as Machinery;
+  return { kinds: [nodeKind], feed, kubelet } as unknown as ServerContext;
 }
 
 test.each([
@@ -22,9 +22,9 @@ test.each([
   [['Hostname', 'InternalIP'], 'n1'],
   [['ExternalDNS', 'ExternalIP', 'Hostname'], '203.0.113.1'],
 ])('by %j it is %s', (types, expected) => {
-  expect(kubeletOnNode(machinery(types), 'n1').host).toBe(expected);
+  expect(kubeletOnNode(server(types), 'n1').host).toBe(expected);
 });
 
 test('a node without any of them is not reached', () => {
-  expect(() => kubeletOnNode(machinery(['ExternalDNS']), 'n1')).toThrow('no preferred addresses found');
+  expect(() => kubeletOnNode(server(['ExternalDNS']), 'n1')).toThrow('no preferred addresses found');
 });

@@ -15,7 +15,7 @@ const NOT_LONG = [
   'TRELLIS_POLICY_SEED',
   'TRELLIS_TEST_KUBECONFIG',
 ];
-/** Of the tests' own machinery. */
+/** Of what tests are made with. */
 const MACHINERY = [
   'TRELLIS_LEAKS',
   'TRELLIS_PRELOAD',

@@ -29,7 +29,7 @@ interface Companions {
 /** What a kind needs outside its object, such as the addresses of a Service. Each runs before the write. */
 export interface WriteHooks {
   /** Once, before all others. */
-  start(machinery: Machinery): void;
+  start(server: ServerContext): void;
   stop(): void;
   beforeCreate(draft: Draft<KubeObject>): Promise<Companions>;
   beforeUpdate(draft: Draft<KubeObject>, old: KubeObject): Promise<Companions>;
@@ -74,7 +74,7 @@ export interface KubeletConnection {
   readonly allowLoopback?: boolean;
 }
 
-export interface Machinery {
+export interface ServerContext {
   readonly store: Store;
   readonly feed: Feed;
   /** Of those who read an object and write it again, by its key in the store. */
