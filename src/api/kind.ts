@@ -120,6 +120,8 @@ export interface KindDefinition<T extends KubeObject = KubeObject> {
   readonly needsResourceVersion?: boolean;
   /** A PUT makes it when it is not there. */
   readonly createdByUpdate?: boolean;
+  /** One request deletes one of them, never all. */
+  readonly deletedOneByOne?: boolean;
   /** Deleted with no policy, it leaves its dependents; with the warning, if there is one. */
   readonly orphansByDefault?: { readonly warning?: string };
   /**

@@ -105,7 +105,7 @@ const int64 = integer('int64', Number.MIN_SAFE_INTEGER, Number.MAX_SAFE_INTEGER)
 const SCALARS: Readonly<Record<string, Scalar>> = {
   s: { zero: '', plain: 'string', read: (value, place) => expectType(value, place, 'string') },
   b: { zero: false, plain: 'boolean', read: (value, place) => expectType(value, place, 'bool') },
-  n: { zero: 0, read: (value, place) => expectType(value, place, 'float64') },
+  n: { zero: 0, read: (value, place) => finite(expectType(value, place, 'float64')) },
   t: { zero: null, read: (value, place) => readTime(value, place, 0) },
   u: { zero: null, read: (value, place) => readTime(value, place, 6) },
   y: { zero: '', read: readBase64 },
@@ -124,8 +124,16 @@ function readAnything(value: unknown): unknown {
 const isRounded = (value: number): boolean =>
   Number.isInteger(value) && !Number.isSafeInteger(value) && Math.abs(value) < 1e21;
 
+/** A number beyond what a double has would be stored as null. */
+function finite(value: unknown): unknown {
+  if (typeof value === 'number' && !Number.isFinite(value))
+    throw new DecodeError('json: cannot unmarshal number into Go value of type float64: value out of range');
+  return value;
+}
+
 /** Fields of managers come this way: each is looked at once. */
 function copyExact(value: unknown): unknown {
+  finite(value);
   if (typeof value === 'number' && isRounded(value))
     throw new DecodeError(`the number ${value} has more digits than can be kept exactly`);
   if (Array.isArray(value)) return value.map(copyExact);

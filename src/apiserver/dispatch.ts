@@ -82,7 +82,8 @@ function dispatchKind(server: ServerContext, kind: KindDefinition, call: Call): 
   if (verb === 'create' && subresource === '' && name !== '') throw notAllowed();
   if (kind.type.namespaced && namespace === '' && (needsName || verb === 'create')) throw noSuchResource();
   // All of a kind in all namespaces can be listed and watched, and no more than that.
-  if (kind.type.namespaced && namespace === '' && verb === 'deletecollection') throw notAllowed();
+  const isAll = kind.type.namespaced ? namespace === '' : kind.deletedOneByOne === true;
+  if (isAll && verb === 'deletecollection') throw notAllowed();
   if (kind.deprecation !== undefined) call.warnings.push(kind.deprecation);
   return handler(server, kind, kind.custom === undefined ? call : withoutProtobuf(call));
 }

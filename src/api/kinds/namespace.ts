@@ -7,6 +7,7 @@ import { NAMESPACES } from '../resources.js';
 
 export const namespaceKind: KindDefinition<V1Namespace> = {
   type: NAMESPACES,
+  deletedOneByOne: true,
   singular: 'namespace',
   shortNames: ['ns'],
   categories: [],

@@ -30,6 +30,7 @@ export interface ServedResource {
 }
 
 const VERBS = ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'update', 'watch'];
+const ONE_BY_ONE = VERBS.filter((verb) => verb !== 'deletecollection');
 const CHANGE = ['get', 'patch', 'update'];
 
 const PROXY_VERBS = ['create', 'delete', 'get', 'patch', 'update'];
@@ -96,7 +97,7 @@ export function servedResources({
       singular: kind.singular,
       shortNames: kind.shortNames,
       categories: kind.categories,
-      verbs: VERBS,
+      verbs: kind.deletedOneByOne === true ? ONE_BY_ONE : VERBS,
       subresources: subresourcesOf(kind, type, subresourceHooks),
       stored: kind.type,
     })),

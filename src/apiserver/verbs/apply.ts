@@ -26,6 +26,7 @@ import {
   parseJson,
   type ReadBody,
   readYaml,
+  refuseInexact,
 } from './body.js';
 import { namedManager, optionsError } from './fieldManager.js';
 import { checkNames, writeContext } from './write.js';
@@ -116,6 +117,7 @@ export async function readConfiguration(
   await turn(context);
   const duplicates = duplicatesIn(call, body);
   await turn(context);
+  refuseInexact(kind, body);
   const config = decodeAs(call, kind, body.data, {
     duplicates,
     keepsEmpty: true,

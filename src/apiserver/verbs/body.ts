@@ -13,6 +13,7 @@ import {
   unknownFieldWarning,
 } from '../../api/decode.js';
 import { duplicateFields } from '../../api/duplicateFields.js';
+import { inexactNumber } from '../../api/exactNumbers.js';
 import type { KindDefinition } from '../../api/kind.js';
 import { isMembers, type Members, setOwn } from '../../api/ownKeys.js';
 import { ApiError, statusError } from '../../api/status.js';
@@ -138,7 +139,16 @@ export async function readObject(call: Call, kind: KindDefinition): Promise<Draf
   await call.step(json?.length ?? 0);
   const duplicates = duplicatesIn(call, body);
   await call.step(json?.length ?? 0);
+  refuseInexact(kind, body);
   return decodeAs(call, kind, data, { duplicates });
+}
+
+/** Which numbers of a custom object are whole, only its text tells: those of other kinds are judged by their fields. */
+export function refuseInexact({ custom, type }: KindDefinition, { data, json }: ReadBody): void {
+  const found = custom === undefined ? undefined : inexactNumber(data, json);
+  if (found === undefined) return;
+  const lead = `${type.kind} in version "${type.version}" cannot be handled as a ${type.kind}`;
+  throw statusError('BadRequest', `${lead}: the number ${found} cannot be kept exactly`);
 }
 
 interface BodyOptions extends DecodeOptions {

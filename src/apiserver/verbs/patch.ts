@@ -12,7 +12,7 @@ import type { DraftObject } from '../registry/metadata.js';
 import { updateObject } from '../registry/update.js';
 import type { Call, ServerContext } from '../serverContext.js';
 import { APPLY_TYPE, applyObject, isApply } from './apply.js';
-import { decodeAs, duplicatesIn, mediaTypeOf, parseJson } from './body.js';
+import { decodeAs, duplicatesIn, mediaTypeOf, parseJson, refuseInexact } from './body.js';
 import { optionsError } from './fieldManager.js';
 import { formOf, fromStored } from './served.js';
 import { checkNames, replace, writeContext } from './write.js';
@@ -24,7 +24,8 @@ interface Patch {
   readonly duplicates: readonly string[];
 }
 
-export async function readPatch(call: Call, { custom }: KindDefinition): Promise<Patch> {
+export async function readPatch(call: Call, kind: KindDefinition): Promise<Patch> {
+  const { custom } = kind;
   const { request } = call;
   const type = getOwn<PatchType>(PATCH_TYPES, mediaTypeOf(request.headers['content-type']));
   // Only Kubernetes' own types say how their lists merge.
@@ -38,6 +39,7 @@ export async function readPatch(call: Call, { custom }: KindDefinition): Promise
     throw statusError('UnsupportedMediaType', message);
   }
   const body = parseJson(call, await request.body());
+  refuseInexact(kind, body);
   return { type, patch: body.data, duplicates: duplicatesIn(call, body) };
 }
 

@@ -94,7 +94,7 @@ test('programs that take long leave the threads of Node alone', async () => {
   }
 });
 
-describeWith({ root: true }, 'namespaces by their path', () => {
+describeWith({ root: true, tools: ['prlimit'] }, 'namespaces by their path', () => {
   test('a NUL cuts nothing off', async () => {
     const pin = `/run/netns/trellis-nul-${process.pid}`;
     await createNetNs(pin);
@@ -121,5 +121,27 @@ describeWith({ root: true }, 'namespaces by their path', () => {
     await run(['mkfifo', pipe]);
     await expect(run(['true'], { netns: pipe })).rejects.toMatchObject({ code: 'EINVAL' });
     rmSync(directory, { recursive: true });
+  });
+
+  test('a socket that cannot be opened there is told with its reason', async () => {
+    // With no descriptor left the namespace cannot be opened, with one left the socket in it cannot.
+    const script = `
+      const { closeSync, openSync } = require('node:fs');
+      const addon = require(process.argv[1]);
+      const held = [];
+      try { for (;;) held.push(openSync('/dev/null')); } catch {}
+      const tried = () => addon.open('route', '/proc/self/ns/net').then(() => 'opened', (error) => error.code + ' ' + error.message);
+      tried().then(async (none) => {
+        closeSync(held.pop());
+        const one = await tried();
+        for (const fd of held) closeSync(fd);
+        console.log(none + '\\n' + one);
+      });`;
+    const addonFile = path.resolve(process.env['TRELLIS_ADDON'] ?? 'build/Release/trellis.node');
+    const { stdout } = await run(['prlimit', '--nofile=64:64', process.execPath, '-e', script, addonFile]);
+    expect(stdout.toString().trim().split('\n')).toEqual([
+      'EMFILE open network namespace /proc/self/ns/net: Too many open files',
+      'EMFILE open a netlink socket of protocol 0: Too many open files',
+    ]);
   });
 });

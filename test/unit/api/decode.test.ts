@@ -152,6 +152,13 @@ describe('refusals', () => {
     expect(() => decodeObject(pod, huge)).toThrow('more digits');
   });
 
+  test('numbers beyond those of a double', () => {
+    const read = (model: string, text: string) => () => decodeModel(model, JSON.parse(text));
+    expect(read('V1ControllerRevision', '{"data":{"a":[1e400]}}')).toThrow('value out of range');
+    expect(read('V1JSONSchemaProps', '{"maximum":-1e400}')).toThrow('value out of range');
+    expect(read('V1JSONSchemaProps', '{"maximum":1e308}')).not.toThrow();
+  });
+
   test('bad base64, bad times and depth', () => {
     expect(() => decodeObject(secret, { data: { a: 'a*b' } })).toThrow('illegal base64 data at input byte 1');
     expect(() => decodeObject(lease, { spec: { renewTime: 'now' } })).toThrow('parsing time "now"');

@@ -228,3 +228,13 @@ describe('names', () => {
     expect(body.message).toContain('metadata.name: Too long: may not be more than 1500 bytes');
   });
 });
+
+test('all namespaces cannot be deleted by one request, and discovery does not say so', async () => {
+  const { status, body } = await send('DELETE', '/api/v1/namespaces');
+  expect([status, body['reason']]).toEqual([405, 'MethodNotAllowed']);
+  expect((await send('GET', '/api/v1/namespaces/default')).body['status']).toEqual({ phase: 'Active' });
+  const resources = (await send('GET', '/api/v1')).body['resources'] as { name: string; verbs: string[] }[];
+  const verbsOf = (wanted: string) => resources.find(({ name }) => name === wanted)?.verbs;
+  expect(verbsOf('namespaces')).toEqual(['create', 'delete', 'get', 'list', 'patch', 'update', 'watch']);
+  expect(verbsOf('nodes')).toContain('deletecollection');
+});

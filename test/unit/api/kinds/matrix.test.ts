@@ -102,6 +102,10 @@ const namesOf = (is: (kind: KindDefinition) => boolean) =>
     .sort()
     .join(' ');
 
+test('one request deletes all objects of every kind but those of which the stock server deletes only one', () => {
+  expect(namesOf(({ deletedOneByOne }) => deletedOneByOne === true)).toBe('namespaces');
+});
+
 test('a PUT has to name the version it replaces for the kinds for which the stock server wants it', () => {
   expect(namesOf(({ needsResourceVersion }) => needsResourceVersion === true)).toBe(
     'csidrivers csinodes csistoragecapacities customresourcedefinitions leases poddisruptionbudgets runtimeclasses volumeattachments',

@@ -75,6 +75,46 @@ test('a value that the schema does not allow is refused in its words', async () 
   );
 });
 
+test.each(['9007199254740993', '9223372036854775807', '1e400'])(
+  'a number that cannot be kept exactly is refused, however it is sent: %s',
+  async (number) => {
+    const { send, define } = server;
+    await define({ schema: OPEN });
+    const text = (value: string) =>
+      `{"apiVersion":"${GROUP}/v1","kind":"Widget","metadata":{"name":"one"},"spec":{"big":${value}}}`;
+    const as = (type: string) => ({ 'content-type': type });
+    const refusals = [
+      await send('POST', WIDGETS, text(number)),
+      await send('POST', WIDGETS, `kind: Widget\nspec: {big: ${number}}`, as('application/yaml')),
+    ];
+    const exact = '1000000000000000000';
+    const made = await send('POST', WIDGETS, text(exact));
+    expect([made.status, made.body.spec]).toEqual([201, { big: Number(exact) }]);
+    const held = made.body.metadata.resourceVersion;
+    const put = text(number).replace('"one"', `"one","resourceVersion":"${held}"`);
+    const one = `${WIDGETS}/one`;
+    refusals.push(
+      await send('PUT', one, put),
+      await send('PATCH', one, `{"spec":{"big":${number}}}`, as('application/merge-patch+json')),
+      await send(
+        'PATCH',
+        one,
+        `[{"op":"add","path":"/spec/big","value":${number}}]`,
+        as('application/json-patch+json'),
+      ),
+      await send(
+        'PATCH',
+        `${one}?fieldManager=m&force=true`,
+        text(number),
+        as('application/apply-patch+yaml'),
+      ),
+    );
+    for (const { status, body } of refusals)
+      expect([status, body.message]).toEqual([400, expect.stringContaining('cannot be kept exactly')]);
+    expect((await send('GET', one)).body.metadata.resourceVersion).toBe(held);
+  },
+);
+
 test('server-side apply merges lists by the keys of the schema', async () => {
   const { send, define } = server;
   const item = {
