@@ -165,7 +165,7 @@ function beforeTheHandler(): { readonly inProcess: InProcess; become(handler: Ha
   };
 }
 
-interface Surroundings extends Foundations {
+interface HandlerDependencies extends Foundations {
   readonly server: ServerContext;
   readonly listeners: Listeners;
   readonly state: { readonly isReady: boolean; readonly isEnding: boolean };
@@ -174,7 +174,7 @@ interface Surroundings extends Foundations {
 /** What answers requests, with its metrics and its health. */
 function handlerOf(
   options: ApiServerOptions,
-  { feed, parts, definitions, server, listeners, state }: Surroundings,
+  { feed, parts, definitions, server, listeners, state }: HandlerDependencies,
 ): Handler {
   const health = new Health({
     isStoreWatched: () => feed.isWatching,

@@ -72,7 +72,7 @@ export interface KubeletDependencies {
   readonly now?: () => number;
 }
 
-/** The surroundings with everything that had to be asked or opened first. */
+/** The dependencies with everything that had to be asked or opened first. */
 export interface OpenedDependencies extends KubeletDependencies {
   readonly config: KubeletConfig;
   readonly machine: MachineFacts;

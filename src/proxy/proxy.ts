@@ -13,9 +13,9 @@ import { makeSyncRunner, type SyncRunner } from '../base/syncRunner.js';
 import type { Informers } from '../client/informer.js';
 import type { ConntrackPort } from '../kernel/conntrack/port.js';
 import { pollDrift } from './driftPoll.js';
-import { FlowKeeper, type UdpPorts } from './flowKeeper.js';
 import { ProxyMetrics } from './metrics.js';
 import { makeRefusals } from './refusals.js';
+import { StaleFlowRemoval, type UdpPorts } from './staleFlowRemoval.js';
 import { Tracker } from './tracker.js';
 
 export interface ProxyOptions {
@@ -47,7 +47,7 @@ export class NodeProxy {
   readonly metrics: ProxyMetrics;
   readonly tracker: Tracker;
   readonly #runner: SyncRunner;
-  readonly #flows: FlowKeeper | undefined;
+  readonly #flows: StaleFlowRemoval | undefined;
   readonly #refusals = makeRefusals();
   readonly #closers = new Closers((error) => this.#options.log.error('could not end in order', { error }));
   #first: () => void = () => {};
@@ -70,7 +70,7 @@ export class NodeProxy {
     this.#options = options;
 
     const { informers, nodeName, mode, log, conntrack, minSyncPeriodMs = MIN_SYNC_PERIOD_MS } = options;
-    this.#flows = conntrack && new FlowKeeper(conntrack);
+    this.#flows = conntrack && new StaleFlowRemoval(conntrack);
     this.metrics = new ProxyMetrics(
       () => mode.name,
       () => withoutLocal(this.tracker.state),

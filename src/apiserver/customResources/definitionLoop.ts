@@ -22,11 +22,11 @@ import { pause } from '../../base/deadline.js';
 import { COSTLY_BYTES } from '../load/costlySteps.js';
 import type { WriteContext } from '../registry/admit.js';
 import { deleteObject } from '../registry/delete.js';
-import { CHECK_LIMIT } from '../registry/judge.js';
 import { KeyedLock } from '../registry/keyedLock.js';
 import { resourcePrefix } from '../registry/keys.js';
 import type { DraftObject } from '../registry/metadata.js';
 import { updateObject } from '../registry/update.js';
+import { CHECK_LIMIT } from '../registry/validateInTime.js';
 import { type ServerContext, timestamp } from '../serverContext.js';
 import type { Definition, Definitions } from './definitions.js';
 

@@ -11,11 +11,11 @@ import { type ServerContext, timestamp, type Undo } from '../serverContext.js';
 import { mutate, reserveAdmission, turn, validateAdmission, type WriteContext, writeOf } from './admit.js';
 import { bytesToSend, bytesToStore, conversionOf } from './conversion.js';
 import { encodeForStore } from './encode.js';
-import { judge } from './judge.js';
 import { objectKey } from './keys.js';
 import { complete, type DraftObject, GENERATED_SUFFIX, generatedName, metaOf, stampNew } from './metadata.js';
 import { checkCaller } from './readAndWrite.js';
 import { writeWith } from './transaction.js';
+import { validateInTime } from './validateInTime.js';
 
 const ATTEMPTS = 8;
 
@@ -85,7 +85,7 @@ async function createNamed(
   const companions = await server.hooks.get(qualifiedResource(kind.type))?.beforeCreate(draft);
   try {
     await turn(context);
-    const faults = await judge(server, context, draft);
+    const faults = await validateInTime(server, context, draft);
     if (faults.length > 0) throw invalid(kind.type, name, faults);
     for (const sentence of kind.warnings?.(draft) ?? []) context.warn?.(sentence);
     const subject = { operation: 'create', object: draft } as const;

@@ -14,10 +14,10 @@ import { bytesToSend, bytesToStore, conversionOf, shownObject, versionsOf } from
 import { guarded } from './create.js';
 import { mayBeRemoved } from './deletion.js';
 import { encodeForStore, withRevision } from './encode.js';
-import { judge } from './judge.js';
 import { complete, countGeneration, type DraftObject, keepServerFields, metaOf } from './metadata.js';
 import { checkCaller, MODIFIED, readAndWrite } from './readAndWrite.js';
 import { writeWith } from './transaction.js';
+import { validateInTime } from './validateInTime.js';
 
 /** Between two steps of work on the object. */
 export type Pause = () => Promise<void> | undefined;
@@ -144,7 +144,7 @@ function setManagedFields(draft: DraftObject, old: KubeObject, entries: readonly
 
 async function check(server: ServerContext, context: WriteContext, draft: DraftObject, old: KubeObject) {
   const { kind, name } = context;
-  const faults = await judge(server, context, draft, old);
+  const faults = await validateInTime(server, context, draft, old);
   if (faults.length > 0) throw invalid(kind.type, name, faults);
   if (context.subresource === '')
     for (const sentence of kind.warnings?.(draft) ?? []) context.warn?.(sentence);

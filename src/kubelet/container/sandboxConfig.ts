@@ -7,7 +7,7 @@ import type { Pod } from '../ports.js';
 import { type MachineLimits, sandboxResources } from '../resources.js';
 import { sandboxSecurity } from './security.js';
 
-interface SandboxSurroundings {
+interface SandboxDependencies {
   readonly attempt: number;
   readonly podLogsDir: string;
   /** Empty when pods have no control group of their own. */
@@ -19,7 +19,7 @@ interface SandboxSurroundings {
   readonly machine: Pick<MachineLimits, 'cpuCFSQuota'>;
 }
 
-export function sandboxConfig(pod: Pod, around: SandboxSurroundings): PodSandboxConfig {
+export function sandboxConfig(pod: Pod, around: SandboxDependencies): PodSandboxConfig {
   const { name, uid, namespace = 'default', annotations } = pod.metadata;
   const sysctls = pod.spec.securityContext?.sysctls ?? [];
   return {

@@ -15,7 +15,6 @@ import type { OffloadPort } from '../../kernel/offload.js';
 import type { Address, Link } from '../../kernel/route/objects.js';
 import type { RouteEvent, RoutePort } from '../../kernel/route/port.js';
 import { KeptTable } from '../keptTable.js';
-import { carrierRules, withoutCarrierRules } from './carriers.js';
 import { type Ground, judgeClaims } from './claims.js';
 import { ensureDevice } from './device.js';
 import { isDrift } from './drift.js';
@@ -31,6 +30,7 @@ import {
 } from './entries.js';
 import { OffloadGuard } from './offload.js';
 import { annotationsOf, type Backend, type OwnSide, ownMac, type Peer, peerOf, rangeOf } from './peer.js';
+import { vxlanRules, withoutVxlanRules } from './vxlanRules.js';
 
 interface OverlayOptions {
   readonly nodeName: string;
@@ -224,7 +224,7 @@ export class Overlay {
     const nodes = peers.map(({ underlay }) => underlay).sort();
     const text = [own, ...nodes].join(' ');
     if (this.#carriers.get(family) === text) return;
-    await this.#carrierTable.set(family, carrierRules({ table, family, port, own, peers: nodes }));
+    await this.#carrierTable.set(family, vxlanRules({ table, family, port, own, peers: nodes }));
     this.#carriers.set(family, text);
   }
 
@@ -326,7 +326,7 @@ export async function removeOverlay(
   { devices, clusterCidrs, nftTable }: Pick<OverlayOptions, 'devices' | 'clusterCidrs' | 'nftTable'>,
   { route, nft }: Pick<OverlayOptions, 'route' | 'nft'>,
 ): Promise<void> {
-  await nft.commit(withoutCarrierRules(nftTable));
+  await nft.commit(withoutVxlanRules(nftTable));
   const routes = (await route.routes()).filter((it) => isOverlayRoute(it, clusterCidrs));
   await route.apply([
     ...Object.values(devices).map((name) => ({ do: 'delete', kind: 'link', name, missingOk: true }) as const),

@@ -1,7 +1,7 @@
 // Lists: a range of keys as it is now, or as it was at an older revision.
 // Guarantees: a page and its count are of one moment; an older state is today's with the later changes undone.
 import type { Entry, ListOptions, ListResult } from '../store.js';
-import type { ChangedKey, Past } from './past.js';
+import type { ChangedKey, EarlierState } from './earlierState.js';
 import { type Range, rangeOf, type Snapshot } from './snapshot.js';
 
 /** A pause is offered after so many keys. */
@@ -19,7 +19,7 @@ export function listNow(snapshot: Snapshot, { prefix, after, limit }: ListOption
 /** Yields where a pause is good: the log may be long, and so may the keys that did not exist then. */
 export function* listThen(
   snapshot: Snapshot,
-  past: Past,
+  past: EarlierState,
   { after, limit }: Pick<ListOptions, 'after' | 'limit'>,
 ): Generator<void, ListResult> {
   const { prefix, revision } = past;
@@ -40,7 +40,7 @@ export function* listThen(
 }
 
 /** The range of today with every changed key replaced by what it held then, undefined for nothing, in the order of keys. */
-function* merged(snapshot: Snapshot, range: Range, past: Past): Generator<Entry | undefined> {
+function* merged(snapshot: Snapshot, range: Range, past: EarlierState): Generator<Entry | undefined> {
   const changed = past.within(range);
   let next = 0;
   // Values are read as they are yielded: a page does not need those of all that changed.
@@ -58,7 +58,7 @@ function* merged(snapshot: Snapshot, range: Range, past: Past): Generator<Entry 
   for (; next < changed.length; next += 1) yield snapshot.replaced((changed[next] as ChangedKey).first);
 }
 
-function countThen(snapshot: Snapshot, range: Range, past: Past): number {
+function countThen(snapshot: Snapshot, range: Range, past: EarlierState): number {
   let count = snapshot.count(range);
   for (const { first, isThere } of past.within(range)) {
     if (isThere) count -= 1;

@@ -17,9 +17,9 @@ import { WatchHub } from '../watchHub.js';
 import { Compaction, type HistoryLimits } from './compaction.js';
 import { FILE, openDatabase, type Tables } from './database.js';
 import { DiskReserve } from './diskReserve.js';
+import { EarlierStates } from './earlierState.js';
 import { damaged } from './format.js';
 import { listNow, listThen } from './list.js';
-import { Pasts } from './past.js';
 import { ResidentPages } from './residentPages.js';
 import { Snapshot } from './snapshot.js';
 import { Writer } from './writer.js';
@@ -76,7 +76,7 @@ class LmdbStore implements Store {
   readonly #timer: NodeJS.Timeout;
   /** Watchers have been told of every change up to this revision. */
   #published: number;
-  readonly #pasts = new Pasts();
+  readonly #earlierStates = new EarlierStates();
   /** Resolves when nobody lists an older state. */
   #lists: Promise<unknown> = Promise.resolve();
   #trimming = false;
@@ -205,12 +205,14 @@ class LmdbStore implements Store {
       this.#assertKept(revision);
       const snapshot = new Snapshot(this.#tables);
       try {
-        return await this.#inPieces(listThen(snapshot, this.#pasts.of(options.prefix, revision), options));
+        return await this.#inPieces(
+          listThen(snapshot, this.#earlierStates.of(options.prefix, revision), options),
+        );
       } catch (cause) {
         throw refusal(cause, 'cannot read the store');
       } finally {
         snapshot.close();
-        this.#pasts.forgetExcess();
+        this.#earlierStates.forgetExcess();
       }
     });
     this.#lists = listed.catch(() => {});
@@ -245,7 +247,7 @@ class LmdbStore implements Store {
 
   #tick(): void {
     this.#spare.keep();
-    this.#pasts.forgetIdle();
+    this.#earlierStates.forgetIdle();
     this.#pages.release();
     this.#trim();
   }

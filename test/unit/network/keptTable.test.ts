@@ -4,7 +4,7 @@ import { silentLog } from '../../../src/api/log.js';
 import { FakeNft } from '../../../src/kernel/nftables/fake.js';
 import type { NftRequest } from '../../../src/kernel/nftables/port.js';
 import { KeptTable } from '../../../src/network/keptTable.js';
-import { carrierRules } from '../../../src/network/overlay/carriers.js';
+import { vxlanRules } from '../../../src/network/overlay/vxlanRules.js';
 
 const TABLE = 'kept';
 const NODES = { family: 'ip', table: TABLE, set: 'nodes' } as const;
@@ -26,7 +26,7 @@ afterEach(async () => {
 });
 
 const partOf = (family: 'IPv4' | 'IPv6', own: string, peer: string) =>
-  carrierRules({ table: TABLE, family, port: 8472, own, peers: [peer] });
+  vxlanRules({ table: TABLE, family, port: 8472, own, peers: [peer] });
 
 test.each([1, 2, 3, 4])(
   'an element that goes while another part is written comes back, after %i writes of others',

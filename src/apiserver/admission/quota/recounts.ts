@@ -1,9 +1,9 @@
 // Detects that the usage of a quota was recounted by a controller that does not know of pending reservations.
-// Guarantees: a version that a ledger of another server wrote is no count; who wrote is read from the managed fields.
-import type { Quota } from './ledger.js';
+// Guarantees: a version that an instance of another server wrote is no count; who wrote is read from the managed fields.
+import type { Quota } from './reservations.js';
 
-/** As whom every server's ledger writes. */
-export const LEDGER = 'quota-admission';
+/** As whom every server writes reservations. */
+export const QUOTA_MANAGER = 'quota-admission';
 
 export class Recounts {
   readonly #versions = new Map<string, string>();
@@ -32,10 +32,10 @@ export class Recounts {
   }
 }
 
-/** What was last changed by a ledger. */
+/** What was last changed by a reservation. */
 function reservedNames(entries: NonNullable<Quota['metadata']['managedFields']>): ReadonlySet<string> {
   const names = entries
-    .filter(({ manager }) => manager === LEDGER)
+    .filter(({ manager }) => manager === QUOTA_MANAGER)
     .flatMap(({ fieldsV1 }) => {
       const fields = fieldsV1 as { 'f:status'?: { 'f:used'?: Record<string, unknown> } } | undefined;
       return Object.keys(fields?.['f:status']?.['f:used'] ?? {});

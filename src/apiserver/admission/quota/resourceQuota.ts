@@ -13,8 +13,8 @@ import type { Client } from '../../../client/client.js';
 import type { AdmissionPlugin, AdmissionRequest } from '../../admission.js';
 import type { AdmissionLookups } from '../lookups.js';
 import { isAbout } from '../requests.js';
-import { makeLedger, type NeedOf, type Quota, type QuotaBook } from './ledger.js';
-import { LEDGER } from './recounts.js';
+import { QUOTA_MANAGER } from './recounts.js';
+import { makeReservations, type NeedOf, type Quota, type QuotaAccess } from './reservations.js';
 
 /** What an update of these may use more of; every other kind is only counted. */
 const GROWING = new Set(['pods', 'services', 'persistentvolumeclaims']);
@@ -25,7 +25,7 @@ export function makeResourceQuota(options: {
   readonly kinds: readonly KindDefinition[];
 }): AdmissionPlugin {
   const { lookups } = options;
-  const ledger = makeLedger(makeBook(options));
+  const reservations = makeReservations(makeBook(options));
   return {
     name: 'ResourceQuota',
     async reserve(request) {
@@ -37,8 +37,8 @@ export function makeResourceQuota(options: {
       // Most writes concern no quota of the namespace at all: they wait for nobody.
       if (!known.some((quota) => isNeeded(need, quota))) return undefined;
       const refuse = (why: string) => forbidden(type, name, why);
-      if (!dryRun) return ledger.reserve(namespace, need, refuse);
-      await ledger.check(namespace, need, refuse);
+      if (!dryRun) return reservations.reserve(namespace, need, refuse);
+      await reservations.check(namespace, need, refuse);
       return undefined;
     },
   };
@@ -89,7 +89,7 @@ function makeBook({
 }: {
   readonly client: Client;
   readonly kinds: readonly KindDefinition[];
-}): QuotaBook {
+}): QuotaAccess {
   const quotas = client.of(RESOURCE_QUOTAS);
   const types = kinds.map(({ type }) => type);
   return {
@@ -97,7 +97,7 @@ function makeBook({
       const { items } = await quotas.list({ namespace });
       return Promise.all(items.map((quota) => counted(quota, namespace)));
     },
-    write: (quota) => quotas.update(quota, { subresource: 'status', fieldManager: LEDGER }),
+    write: (quota) => quotas.update(quota, { subresource: 'status', fieldManager: QUOTA_MANAGER }),
   };
 
   /** A quota that nobody has counted yet, or whose limits have changed since, is counted here. */

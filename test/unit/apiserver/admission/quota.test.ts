@@ -1,4 +1,4 @@
-// Quota: what objects use, which quotas speak of them, and a ledger that stays right among conflicts.
+// Quota: what objects use, which quotas speak of them, and reservations that stay right among conflicts.
 import { describe, expect, test } from 'vitest';
 import type { KubeObject } from '../../../../src/api/object.js';
 import { isInScope, missingDemands } from '../../../../src/api/quota/scopes.js';
@@ -13,8 +13,12 @@ import {
   SERVICES,
 } from '../../../../src/api/resources.js';
 import { conflict, statusError } from '../../../../src/api/status.js';
-import { makeLedger, type Quota, type QuotaBook } from '../../../../src/apiserver/admission/quota/ledger.js';
-import { LEDGER } from '../../../../src/apiserver/admission/quota/recounts.js';
+import { QUOTA_MANAGER } from '../../../../src/apiserver/admission/quota/recounts.js';
+import {
+  makeReservations,
+  type Quota,
+  type QuotaAccess,
+} from '../../../../src/apiserver/admission/quota/reservations.js';
 
 const container = (requests: Record<string, string>, limits = {}) => ({
   name: 'c',
@@ -152,7 +156,7 @@ describe('scopes', () => {
 });
 
 /** A book that others write too: each `interfere` makes the next write a conflict. */
-class FakeBook implements QuotaBook {
+class FakeQuotas implements QuotaAccess {
   interfere = 0;
   writes = 0;
   version = 1;
@@ -194,7 +198,7 @@ class FakeBook implements QuotaBook {
       throw conflict({ group: '', resource: 'resourcequotas' }, 'q', 'changed');
     this.version += 1;
     this.writes += 1;
-    this.manager = LEDGER;
+    this.manager = QUOTA_MANAGER;
     this.used = { ...(quota.status?.used as Record<string, string>) };
     return this.quota;
   }
@@ -202,54 +206,54 @@ class FakeBook implements QuotaBook {
 const one = () => ({ pods: '1' });
 const refuse = (why: string) => statusError('Forbidden', why);
 
-describe('the ledger', () => {
+describe('the reservations', () => {
   test('admits exactly the limit of a hundred at once, in few writes', async () => {
-    const book = new FakeBook({ pods: '10' }, { pods: '0' });
-    const ledger = makeLedger(book);
+    const book = new FakeQuotas({ pods: '10' }, { pods: '0' });
+    const reservations = makeReservations(book);
     const results = await Promise.allSettled(
-      Array.from({ length: 100 }, () => ledger.reserve('ns', one, refuse)),
+      Array.from({ length: 100 }, () => reservations.reserve('ns', one, refuse)),
     );
     expect(results.filter(({ status }) => status === 'fulfilled')).toHaveLength(10);
     expect(book.used).toEqual({ pods: '10' });
     expect(book.writes).toBeLessThan(5);
   });
   test('judges again what met a newer version', async () => {
-    const book = new FakeBook({ pods: '1' }, { pods: '0' });
+    const book = new FakeQuotas({ pods: '1' }, { pods: '0' });
     book.interfere = 3;
-    await makeLedger(book).reserve('ns', one, refuse);
+    await makeReservations(book).reserve('ns', one, refuse);
     expect(book.used).toEqual({ pods: '1' });
   });
   test('says what was asked, used and allowed', async () => {
-    const book = new FakeBook({ pods: '2' }, { pods: '2' });
-    await expect(makeLedger(book).reserve('ns', one, refuse)).rejects.toThrow(
+    const book = new FakeQuotas({ pods: '2' }, { pods: '2' });
+    await expect(makeReservations(book).reserve('ns', one, refuse)).rejects.toThrow(
       'exceeded quota: q, requested: pods=1, used: pods=2, limited: pods=2',
     );
   });
   test('takes back what a failed write had reserved', async () => {
-    const book = new FakeBook({ pods: '2' }, { pods: '0' });
-    const undo = await makeLedger(book).reserve('ns', one, refuse);
+    const book = new FakeQuotas({ pods: '2' }, { pods: '0' });
+    const undo = await makeReservations(book).reserve('ns', one, refuse);
     await undo();
     expect(book.used).toEqual({ pods: '0' });
   });
   test('takes nothing back after somebody has counted again', async () => {
-    const book = new FakeBook({ pods: '2' }, { pods: '0' });
-    const undo = await makeLedger(book).reserve('ns', one, refuse);
+    const book = new FakeQuotas({ pods: '2' }, { pods: '0' });
+    const undo = await makeReservations(book).reserve('ns', one, refuse);
     book.count({ pods: '1' });
     await undo();
     expect(book.used).toEqual({ pods: '1' });
   });
   test('takes back all of many failed writes at once', async () => {
-    const book = new FakeBook({ pods: '50' }, { pods: '1' });
-    const ledger = makeLedger(book);
-    const fail = async () => (await ledger.reserve('ns', one, refuse))();
+    const book = new FakeQuotas({ pods: '50' }, { pods: '1' });
+    const reservations = makeReservations(book);
+    const fail = async () => (await reservations.reserve('ns', one, refuse))();
     await Promise.all(Array.from({ length: 25 }, fail));
     expect(book.used).toEqual({ pods: '1' });
   });
-  test('takes back all of what failed on two servers, whose ledgers write between each other', async () => {
-    const book = new FakeBook({ pods: '100' }, { pods: '0' });
-    const ledgers = [makeLedger(book), makeLedger(book)];
+  test('takes back all of what failed on two servers, whose several write between each other', async () => {
+    const book = new FakeQuotas({ pods: '100' }, { pods: '0' });
+    const several = [makeReservations(book), makeReservations(book)];
     const write = async (at: number) => {
-      const undo = await ledgers[at % 2]?.reserve('ns', one, refuse);
+      const undo = await several[at % 2]?.reserve('ns', one, refuse);
       if (at % 4 > 1) await undo?.();
     };
     await Promise.all(Array.from({ length: 40 }, (_, at) => write(at)));
@@ -257,19 +261,19 @@ describe('the ledger', () => {
   });
   test('takes from all quotas or from none', async () => {
     const books = [
-      new FakeBook({ pods: '5' }, { pods: '0' }, 'wide'),
-      new FakeBook({ pods: '1' }, { pods: '1' }, 'full'),
+      new FakeQuotas({ pods: '5' }, { pods: '0' }, 'wide'),
+      new FakeQuotas({ pods: '1' }, { pods: '1' }, 'full'),
     ];
-    const ledger = makeLedger({
+    const reservations = makeReservations({
       read: async () => books.map(({ quota }) => quota),
-      write: (quota) => (books.find(({ name }) => name === quota.metadata.name) as FakeBook).write(quota),
+      write: (quota) => (books.find(({ name }) => name === quota.metadata.name) as FakeQuotas).write(quota),
     });
-    await expect(ledger.reserve('ns', one, refuse)).rejects.toThrow('exceeded quota: full');
+    await expect(reservations.reserve('ns', one, refuse)).rejects.toThrow('exceeded quota: full');
     expect(books[0]?.used).toEqual({ pods: '0' });
   });
   test('a dry run writes nothing', async () => {
-    const book = new FakeBook({ pods: '1' }, { pods: '0' });
-    await makeLedger(book).check('ns', one, refuse);
+    const book = new FakeQuotas({ pods: '1' }, { pods: '0' });
+    await makeReservations(book).check('ns', one, refuse);
     expect(book.writes).toBe(0);
   });
 });

@@ -3,7 +3,7 @@ import type { Causes } from '../../../../src/api/causes.js';
 import type { KindDefinition } from '../../../../src/api/kind.js';
 import { customResourceDefinitionKind } from '../../../../src/api/kinds/customResource/definition.js';
 import { SlowChecks } from '../../../../src/apiserver/load/slowChecks.js';
-import { judge } from '../../../../src/apiserver/registry/judge.js';
+import { validateInTime } from '../../../../src/apiserver/registry/validateInTime.js';
 import { definition, specOf } from '../../../support/customResources.js';
 import { until } from '../../../support/until.js';
 
@@ -90,7 +90,7 @@ test('what is quick is judged at once, what is not on the thread, not here', asy
         ),
       ),
     });
-  const judged = (count: number) => judge({ slowChecks: checks }, context, wrong(count) as never);
+  const judged = (count: number) => validateInTime({ slowChecks: checks }, context, wrong(count) as never);
   expect(Array.isArray(judged(0))).toBe(true);
   expect(checks.isRunning).toBe(false);
   const slow = judged(20);

@@ -1,6 +1,6 @@
 // Reserves quota: the writes that wait in one namespace are judged together and written down in one update a quota.
 // Guarantees: nothing is admitted beyond a limit, whoever else writes the quotas: an update that meets a newer version is
-// judged again; what a failed write took is given back, also when ledgers of other servers have written since.
+// judged again; what a failed write took is given back, also when other servers have written since.
 import type { V1ResourceQuota } from '../../../api/gen/types.js';
 import type { Stored } from '../../../api/object.js';
 import { compareQuantities, subtractQuantities } from '../../../api/quantity.js';
@@ -14,14 +14,14 @@ export type Quota = Stored<V1ResourceQuota>;
 /** What one write needs of one quota; empty when the quota does not speak of it. */
 export type NeedOf = (quota: Quota) => Usage;
 
-export interface QuotaBook {
+export interface QuotaAccess {
   /** The newest version of every quota of the namespace, each with its use known. */
   read(namespace: string): Promise<readonly Quota[]>;
-  /** As the manager `LEDGER`. Throws Conflict when the version is not the newest. */
+  /** As the manager `QUOTA_MANAGER`. Throws Conflict when the version is not the newest. */
   write(quota: Quota): Promise<Quota>;
 }
 
-interface Ledger {
+interface Reservations {
   /** Throws the refusal that `refuse` makes of the reason. Answers how to give it back. */
   reserve(namespace: string, need: NeedOf, refuse: Refuse): Promise<() => Promise<void>>;
   /** Only looks, for a dry run. */
@@ -58,24 +58,24 @@ interface Queue {
 
 const ATTEMPTS = 20;
 
-export function makeLedger(book: QuotaBook): Ledger {
-  return new QuotaLedger(book);
+export function makeReservations(book: QuotaAccess): Reservations {
+  return new QuotaReservations(book);
 }
 
 /** All writes of a namespace's quotas go through one worker, so that a version it did not make is another's. */
-class QuotaLedger implements Ledger {
-  readonly #book: QuotaBook;
+class QuotaReservations implements Reservations {
+  readonly #book: QuotaAccess;
 
   readonly #queues = new Map<string, Queue>();
   readonly #recounts = new Recounts();
 
-  constructor(book: QuotaBook) {
+  constructor(book: QuotaAccess) {
     this.#book = book;
   }
 
   async check(namespace: string, need: NeedOf, refuse: Refuse): Promise<void> {
     const waiting: Waiting = { need, refuse, done: new Map(), settle: () => {} };
-    judge(waiting, planFor(await this.#book.read(namespace)));
+    decide(waiting, planFor(await this.#book.read(namespace)));
     if (waiting.refusal !== undefined) throw waiting.refusal;
   }
 
@@ -131,7 +131,7 @@ class QuotaLedger implements Ledger {
     for (const quota of quotas) this.#recounts.see(quota);
     const plans = planFor(quotas);
     for (const plan of plans) for (const { back } of returns) this.#takeBack(plan, back);
-    for (const one of waiting) if (one.refusal === undefined) judge(one, plans);
+    for (const one of waiting) if (one.refusal === undefined) decide(one, plans);
     let isSettled = true;
     for (const plan of plans) if (!(await this.#put(plan))) isSettled = false;
     return isSettled;
@@ -187,7 +187,7 @@ function planFor(quotas: readonly Quota[]): Plan[] {
 }
 
 /** Takes from every quota or from none. */
-function judge(waiting: Waiting, plans: readonly Plan[]): void {
+function decide(waiting: Waiting, plans: readonly Plan[]): void {
   const taken: { plan: Plan; delta: Usage }[] = [];
   for (const plan of plans) {
     const { quota, used } = plan;

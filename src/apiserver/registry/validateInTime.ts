@@ -12,7 +12,7 @@ import type { WriteContext } from './admit.js';
 export const CHECK_LIMIT = { units: 200_000, ms: 15, now: () => performance.now() };
 
 /** `old` is undefined when the object is new. */
-export function judge(
+export function validateInTime(
   { slowChecks }: Pick<ServerContext, 'slowChecks'>,
   { kind, user }: Pick<WriteContext, 'kind' | 'user'>,
   object: KubeObject,

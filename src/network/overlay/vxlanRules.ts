@@ -42,7 +42,7 @@ const FAMILIES = {
  * Who sends such a packet speaks for any pod, so strangers are not heard. Tracking is left out since kernels before 5.7
  * break the checksum inside a packet whose own address is translated, and since it would be work for nothing.
  */
-export function carrierRules({ table, family: words, port, own, peers }: CarrierRules): NftRequest[] {
+export function vxlanRules({ table, family: words, port, own, peers }: CarrierRules): NftRequest[] {
   const { family, type, source, destination, toAddress } = FAMILIES[words];
   const at = { family, table } as const;
   const carriers = [l4proto('udp'), dport(port)];
@@ -76,7 +76,7 @@ export function carrierRules({ table, family: words, port, own, peers }: Carrier
   ];
 }
 
-export const withoutCarrierRules = (table: string): NftRequest[] =>
+export const withoutVxlanRules = (table: string): NftRequest[] =>
   (['ip', 'ip6'] as const).map((family) => ({ do: 'destroy', kind: 'table', family, name: table }));
 
 /** Also where there is none: it is made first. */

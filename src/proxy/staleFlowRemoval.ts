@@ -9,7 +9,7 @@ import { flowsTo, mayLeaveStale, staleAmong } from './staleFlows.js';
 /** UDP ports at one moment; undefined: gone. */
 export type UdpPorts = ReadonlyMap<string, ServicePort | undefined>;
 
-export class FlowKeeper {
+export class StaleFlowRemoval {
   readonly #conntrack: ConntrackPort;
 
   readonly #followed = new Map<string, ServicePort>();

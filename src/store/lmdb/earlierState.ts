@@ -16,7 +16,7 @@ export interface ChangedKey {
   isThere: boolean;
 }
 
-export class Past {
+export class EarlierState {
   readonly #changed = new Map<string, ChangedKey>();
   #sorted: readonly ChangedKey[] | undefined;
   #readTo: number;
@@ -76,13 +76,13 @@ function firstFrom(sorted: readonly ChangedKey[], key: Buffer): number {
   return low;
 }
 
-export class Pasts {
+export class EarlierStates {
   /** The one used last comes last. */
-  readonly #held = new Map<string, { readonly past: Past; isIdle: boolean }>();
+  readonly #held = new Map<string, { readonly past: EarlierState; isIdle: boolean }>();
 
-  of(prefix: string, revision: number): Past {
+  of(prefix: string, revision: number): EarlierState {
     const id = `${revision} ${prefix}`;
-    const past = this.#held.get(id)?.past ?? new Past(prefix, revision);
+    const past = this.#held.get(id)?.past ?? new EarlierState(prefix, revision);
     this.#held.delete(id);
     this.#held.set(id, { past, isIdle: false });
     return past;
