@@ -13,7 +13,7 @@
 #include <cstring>
 
 #include "base/error.h"
-#include "process/bound.h"
+#include "process/spawn_bound.h"
 
 namespace trellis {
 

@@ -3,7 +3,7 @@
 #include <deque>
 
 #include "base/error.h"
-#include "base/give_back.h"
+#include "base/trim_heap.h"
 
 namespace trellis {
 
@@ -68,7 +68,7 @@ NetNs NetNsSpec::Open() const {
 Channel::Channel(std::string family, const NetNsSpec& netns) : family_(OpenFamily(family, netns.Open())) {}
 
 std::string Channel::Apply(std::vector<std::string> chunks) {
-  GiveBack after;
+  TrimHeap after;
   for (const auto& chunk : chunks) after.Add(chunk.size());
   std::deque<json::Document> documents;
   Requests requests;

@@ -15,7 +15,7 @@
 #include <utility>
 
 #include "base/error.h"
-#include "base/give_back.h"
+#include "base/trim_heap.h"
 #include "base/guard.h"
 #include "xtables/request.h"
 
@@ -186,7 +186,7 @@ std::vector<Refusal> XtablesFamily::Apply(const Requests& requests) {
   bool written = false;
   const Guard left([&] { lock_->Leave(written); });
   if (!lock_->IsUndisturbed()) kept_.clear();
-  GiveBack after;
+  TrimHeap after;
   std::vector<Changed> changed;
   changed.reserve(read.size());
   for (size_t i = 0; i < read.size(); ++i) {

@@ -1,4 +1,4 @@
-#include "process/bound.h"
+#include "process/spawn_bound.h"
 
 #include <fcntl.h>
 #include <signal.h>

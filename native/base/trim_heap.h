@@ -11,10 +11,10 @@
 namespace trellis {
 
 // Declare it before what it is to work after.
-class GiveBack {
+class TrimHeap {
  public:
   void Add(size_t bytes) { bytes_ += bytes; }
-  ~GiveBack() {
+  ~TrimHeap() {
 #ifdef __GLIBC__
     if (bytes_ > kMuch) malloc_trim(0);
 #endif
