@@ -31,7 +31,7 @@ export interface ControlPlane {
   kill(): Promise<void>;
 }
 
-export interface Place {
+export interface Testbed {
   readonly folder: string;
   readonly storeFolder: string;
   start(): Promise<ControlPlane>;
@@ -39,9 +39,9 @@ export interface Place {
 }
 
 /** `script` is this folder's serve.js, for who does not run from where it was built. */
-export async function makePlace(
+export async function makeTestbed(
   script = fileURLToPath(new URL('./serve.js', import.meta.url)),
-): Promise<Place> {
+): Promise<Testbed> {
   // Not in /tmp, which may be memory: what is written must reach a disk.
   const folder = mkdtempSync('/var/tmp/trellis-bench-');
   const layout = layoutOf(folder);

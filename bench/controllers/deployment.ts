@@ -6,7 +6,7 @@ import { DEPLOYMENTS } from '../../src/api/resources.js';
 import { repeated } from '../lib/compare.js';
 import { againstLimit, type Figure } from '../lib/figure.js';
 import { runsOf } from '../lib/options.js';
-import { type ControlPlane, makePlace, WRITES } from './controlPlane.js';
+import { type ControlPlane, makeTestbed, WRITES } from './controlPlane.js';
 import { type Kubelets, playKubelets } from './kubelets.js';
 
 const RUNS = 3;
@@ -49,16 +49,16 @@ export async function deployment(): Promise<Figure[]> {
 }
 
 async function measure(): Promise<{ created: number; callsAPod: number }> {
-  const place = await makePlace();
+  const testbed = await makeTestbed();
   let kubelets: Kubelets | undefined;
   try {
-    const plane = await place.start();
+    const plane = await testbed.start();
     kubelets = await playKubelets(plane.client, NODES);
     const created = await create(plane, kubelets);
     return { created, callsAPod: await roll(plane, kubelets) };
   } finally {
     kubelets?.stop();
-    await place.clean();
+    await testbed.clean();
   }
 }
 

@@ -3,7 +3,7 @@
 import { repeated } from '../lib/compare.js';
 import { againstLimit, type Figure } from '../lib/figure.js';
 import { runsOf, scaled } from '../lib/options.js';
-import { makePlace } from './controlPlane.js';
+import { makeTestbed } from './controlPlane.js';
 import { settledPlane } from './settled.js';
 
 const RUNS = 3;
@@ -25,9 +25,9 @@ export async function idle(): Promise<Figure[]> {
 }
 
 async function measure(): Promise<{ percent: number; mb: number }> {
-  const place = await makePlace();
+  const testbed = await makeTestbed();
   try {
-    const plane = await settledPlane(place, {
+    const plane = await settledPlane(testbed, {
       deployments: scaled(DEPLOYMENTS),
       replicas: REPLICAS,
       nodes: scaled(NODES),
@@ -37,6 +37,6 @@ async function measure(): Promise<{ percent: number; mb: number }> {
     const percent = ((plane.cpuSeconds() - cpu) / (performance.now() - start)) * 100_000;
     return { percent, mb: plane.residentMb() };
   } finally {
-    await place.clean();
+    await testbed.clean();
   }
 }

@@ -4,7 +4,7 @@ import { ApiError } from '../../src/api/status.js';
 import { repeated } from '../lib/compare.js';
 import { againstLimit, type Figure } from '../lib/figure.js';
 import { runsOf } from '../lib/options.js';
-import { inParallel, makePlace } from './controlPlane.js';
+import { inParallel, makeTestbed } from './controlPlane.js';
 
 const RUNS = 3;
 const NAME = 'team';
@@ -18,9 +18,9 @@ export async function namespace(): Promise<Figure[]> {
 
 /** Seconds. */
 async function measure(): Promise<number> {
-  const place = await makePlace();
+  const testbed = await makeTestbed();
   try {
-    const { client, cpuSeconds } = await place.start();
+    const { client, cpuSeconds } = await testbed.start();
     await client.of(NAMESPACES).create({ metadata: { name: NAME } });
     await until(async () => {
       await client.of(SERVICE_ACCOUNTS).get({ name: 'default', namespace: NAME });
@@ -44,7 +44,7 @@ async function measure(): Promise<number> {
     process.stderr.write(`  ${(cpuSeconds() - cpu).toFixed(1)} s of the control plane's CPU\n`);
     return seconds;
   } finally {
-    await place.clean();
+    await testbed.clean();
   }
 }
 

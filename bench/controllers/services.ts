@@ -8,7 +8,7 @@ import { openInformers } from '../../src/client/sharedInformers.js';
 import { repeated } from '../lib/compare.js';
 import { againstLimit, type Figure } from '../lib/figure.js';
 import { runsOf } from '../lib/options.js';
-import { type ControlPlane, inParallel, makePlace, WRITES } from './controlPlane.js';
+import { type ControlPlane, inParallel, makeTestbed, WRITES } from './controlPlane.js';
 import { keepAlive } from './kubelets.js';
 import { settledPlane } from './settled.js';
 
@@ -32,10 +32,10 @@ export async function services(): Promise<Figure[]> {
 }
 
 async function measure(): Promise<{ seconds: number; times: number[] }> {
-  const place = await makePlace();
+  const testbed = await makeTestbed();
   const ending = new AbortController();
   try {
-    const plane = await settledPlane(place, { deployments: COUNT, replicas: PODS_EACH, nodes: NODE_COUNT });
+    const plane = await settledPlane(testbed, { deployments: COUNT, replicas: PODS_EACH, nodes: NODE_COUNT });
     const { client } = plane;
     const informers = openInformers(client);
     void keepAlive(client, { nodes: informers.of(NODES), count: NODE_COUNT, signal: ending.signal });
@@ -83,7 +83,7 @@ async function measure(): Promise<{ seconds: number; times: number[] }> {
     return { seconds, times };
   } finally {
     ending.abort();
-    await place.clean();
+    await testbed.clean();
   }
 }
 

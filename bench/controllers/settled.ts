@@ -1,7 +1,7 @@
 // A control plane whose store holds many Deployments with running pods on many nodes.
 // Guarantees: what it holds was made through the API once and copied; it has read everything and come to rest.
 import { DEPLOYMENTS } from '../../src/api/resources.js';
-import type { ControlPlane, Place } from './controlPlane.js';
+import type { ControlPlane, Testbed } from './controlPlane.js';
 import { web } from './deployment.js';
 import { type Filling, fill } from './fill.js';
 import { playKubelets } from './kubelets.js';
@@ -11,10 +11,10 @@ const LOOK_MS = 1_000;
 const PATIENCE_MS = 300_000;
 
 export async function settledPlane(
-  place: Place,
+  testbed: Testbed,
   filling: Filling & { readonly replicas: number },
 ): Promise<ControlPlane> {
-  const first = await place.start();
+  const first = await testbed.start();
   const kubelets = await playKubelets(first.client, 1);
   try {
     await first.client.of(DEPLOYMENTS).create(web('web-0', 'registry.local/web:1', filling.replicas));
@@ -24,8 +24,8 @@ export async function settledPlane(
     kubelets.stop();
     await first.stop();
   }
-  await fill(place.storeFolder, filling);
-  const plane = await place.start();
+  await fill(testbed.storeFolder, filling);
+  const plane = await testbed.start();
   await atRest(plane);
   return plane;
 }

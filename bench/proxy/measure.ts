@@ -14,7 +14,7 @@ import type { ModeName } from '../../src/proxy/modeNames.js';
 import { type ModeOptions, openMode } from '../../src/proxy/modes.js';
 import { MB } from '../lib/process.js';
 import { median } from '../lib/samples.js';
-import { openPlace, type Place, POD_IP, PORTS } from './testNetwork.js';
+import { openTestNetwork, POD_IP, PORTS, type TestNetwork } from './testNetwork.js';
 import { addressOf, changeOne, workload } from './workload.js';
 
 export interface Contender {
@@ -74,7 +74,7 @@ interface MeasureOptions {
 
 export async function measure(contender: Contender, options: MeasureOptions): Promise<Run> {
   const { services, connections, node } = options;
-  const place = await openPlace(node);
+  const place = await openTestNetwork(node);
   const mode = await openMode(contender.mode, optionsOf(contender)).catch(async (error: unknown) => {
     await place.close();
     throw error;
@@ -134,7 +134,7 @@ async function setSysctls(): Promise<void> {
     await writeFile(`/proc/sys/${name}`, value).catch(() => undefined);
 }
 
-async function traffic(place: Place, services: number, connections: number) {
+async function traffic(place: TestNetwork, services: number, connections: number) {
   const [first = '', middle = '', last = ''] = [0, services >> 1, services - 1].map(addressOf);
   const to = async (address: string) => (await place.connect(address, connections)).sort((a, b) => a - b);
   const [firstUs, middleUs, lastUs] = [await to(first), await to(middle), await to(last)];

@@ -8,7 +8,7 @@ import { benchNetNs, removeNetNs, runTool } from '../lib/tool.js';
 export const POD_IP = '10.244.0.2';
 export const PORTS = [8080, 8081] as const;
 
-export interface Place {
+export interface TestNetwork {
   /** Connects `count` times, one after the other, and tells how long each took, in microseconds. */
   connect(address: string, count: number): Promise<number[]>;
   /** New connections a second, `width` at a time. */
@@ -58,7 +58,7 @@ Promise.all(Array.from({ length: width }, work)).then(() => console.log(JSON.str
 `;
 
 /** Around the node's namespace, which stays the caller's. */
-export async function openPlace(node: string): Promise<Place> {
+export async function openTestNetwork(node: string): Promise<TestNetwork> {
   const pod = await benchNetNs();
   await wire(node, pod);
   const server = await serve(pod);

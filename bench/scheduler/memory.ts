@@ -2,7 +2,7 @@
 // Guarantees: a process of its own; nodes and pods as our own server answers them, with defaults, status and managed fields.
 import { type ChildProcess, fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
-import { makePlace } from '../controllers/controlPlane.js';
+import { makeTestbed } from '../controllers/controlPlane.js';
 import { settledPlane } from '../controllers/settled.js';
 import { repeated } from '../lib/compare.js';
 import { againstLimit, type Figure, told } from '../lib/figure.js';
@@ -16,11 +16,11 @@ const LIMIT_MB = 300;
 const FOLLOW = fileURLToPath(new URL('./follow.js', import.meta.url));
 
 export async function memory(): Promise<Figure[]> {
-  const place = await makePlace();
+  const testbed = await makeTestbed();
   try {
     const filling = { deployments: scaled(DEPLOYMENTS), replicas: REPLICAS, nodes: scaled(NODES) };
-    const { server } = await settledPlane(place, filling);
-    const runs = await repeated(runsOf(RUNS), () => resident(place.folder, server));
+    const { server } = await settledPlane(testbed, filling);
+    const runs = await repeated(runsOf(RUNS), () => resident(testbed.folder, server));
     const what = `a scheduler of ${filling.nodes} nodes and ${filling.deployments * REPLICAS} pods`;
     return [
       againstLimit({ name: `memory, ${what}`, unit: 'MB', samples: runs.map(({ kept }) => kept) }, LIMIT_MB),
@@ -31,7 +31,7 @@ export async function memory(): Promise<Figure[]> {
       }),
     ];
   } finally {
-    await place.clean();
+    await testbed.clean();
   }
 }
 

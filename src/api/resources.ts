@@ -15,6 +15,9 @@ export interface ResourceType<T extends KubeObject = KubeObject> {
   readonly object?: T;
 }
 
+/** What tells a resource from all others. */
+export type GroupVersionResource = Pick<ResourceType, 'group' | 'version' | 'resource'>;
+
 function define<T extends KubeObject>(
   apiVersion: string,
   kind: string,

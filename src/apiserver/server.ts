@@ -5,7 +5,7 @@ import { type Build, gitVersion, UNKNOWN_BUILD } from '../api/build.js';
 import type { KindDefinition } from '../api/kind.js';
 import { customResourceDefinitionKind } from '../api/kinds/customResource/definition.js';
 import type { Log } from '../api/log.js';
-import type { ResourceType } from '../api/resources.js';
+import type { GroupVersionResource } from '../api/resources.js';
 import { provideSchemaRules } from '../api/structural/schemaRules.js';
 import { METRICS_TYPE, metricsText } from '../base/metrics.js';
 import { checkRules } from '../cel/rules/checkRules.js';
@@ -77,7 +77,7 @@ export interface ApiServerOptions {
   readonly parts: (inProcess: InProcess) => ServerParts;
   readonly kubelet?: KubeletConnection;
   /** What of it all is served; all of it unless given. */
-  isServed?(type: Pick<ResourceType, 'group' | 'version' | 'resource'>): boolean;
+  isServed?(type: GroupVersionResource): boolean;
   readonly log: Log;
   /** What /version tells; nothing but the Kubernetes level unless given. */
   readonly build?: Build | undefined;

@@ -3,7 +3,7 @@
 import type { Draft, KindDefinition, KindVersion } from '../api/kind.js';
 import type { Log } from '../api/log.js';
 import type { KubeObject } from '../api/object.js';
-import type { ResourceType } from '../api/resources.js';
+import type { GroupVersionResource, ResourceType } from '../api/resources.js';
 import type { Store, Write } from '../store/store.js';
 import type { AdmissionPlugin } from './admission.js';
 import type { Definitions } from './customResources/definitions.js';
@@ -87,7 +87,7 @@ export interface ServerContext {
   /** The kind behind a group, version and resource. */
   readonly served: ReturnType<typeof makeServed>;
   /** What was switched off is found by the server's own parts alone. */
-  isServed(type: Pick<ResourceType, 'group' | 'version' | 'resource'>): boolean;
+  isServed(type: GroupVersionResource): boolean;
   readonly admission: readonly AdmissionPlugin[];
   /** By `services` or `deployments.apps`. */
   readonly hooks: ReadonlyMap<string, WriteHooks>;

@@ -3,14 +3,20 @@
 import { readdir } from 'node:fs/promises';
 import path from 'node:path';
 import type { RoutePort } from '../kernel/route/port.js';
-import { changeSettings, type Place, readSetting, restoreSettings, SYSCTLS } from './networkSettings.js';
+import {
+  changeSettings,
+  readSetting,
+  restoreSettings,
+  type SettingsDirs,
+  SYSCTLS,
+} from './networkSettings.js';
 
 const NOTE = 'forwarding.json';
 const FORWARDING = { IPv4: 'ipv4/ip_forward', IPv6: 'ipv6/conf/all/forwarding' };
 
 /** Without it a node drops what is for a pod behind its bridge. */
-export async function forwardPackets(place: Place, clusterCidrs: readonly string[]): Promise<void> {
-  const { sysctls = SYSCTLS } = place;
+export async function forwardPackets(dirs: SettingsDirs, clusterCidrs: readonly string[]): Promise<void> {
+  const { sysctls = SYSCTLS } = dirs;
   const has = (sign: string) => clusterCidrs.some((cidr) => cidr.includes(sign));
   const wanted = new Map<string, string>();
   // A router takes no default route from the routers around it, unless it is told to: the host keeps its own.
@@ -18,13 +24,13 @@ export async function forwardPackets(place: Place, clusterCidrs: readonly string
     for (const name of await devicesThatLearn(sysctls)) wanted.set(name, '2');
   if (has(':')) wanted.set(FORWARDING.IPv6, '1');
   if (has('.')) wanted.set(FORWARDING.IPv4, '1');
-  await changeSettings(place, NOTE, wanted);
+  await changeSettings(dirs, NOTE, wanted);
 }
 
 /** Called when nothing of the cluster is left in the network; success also when nothing was changed. */
-export const restoreForwarding = (place: Place, route: Pick<RoutePort, 'links'>): Promise<void> =>
+export const restoreForwarding = (dirs: SettingsDirs, route: Pick<RoutePort, 'links'>): Promise<void> =>
   // Whoever started later found forwarding switched on, and may count on it.
-  restoreSettings(place, NOTE, async () => !(await route.links()).some(({ type }) => type === 'bridge'));
+  restoreSettings(dirs, NOTE, async () => !(await route.links()).some(({ type }) => type === 'bridge'));
 
 async function devicesThatLearn(sysctls: string): Promise<string[]> {
   const names = (await readdir(path.join(sysctls, 'ipv6/conf'))).map(

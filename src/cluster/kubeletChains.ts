@@ -16,7 +16,7 @@ import {
 import type { Layout } from './layout.js';
 import { type NetworkNote, notesOf, ownNetns, readNote, writeNote } from './networkNotes.js';
 
-type Place = Pick<Layout, 'runDir'>;
+type RunDir = Pick<Layout, 'runDir'>;
 
 interface Made extends UtilChain {
   readonly family: IptablesFamily;
@@ -30,10 +30,10 @@ interface Note extends NetworkNote {
 const NOTE = 'kubelet-chains.json';
 
 /** Resolves to the function that ends it, which leaves the chains. Never rejects. */
-export const keepKubeletChains = (layout: Place, { log }: { readonly log: Log }) =>
+export const keepKubeletChains = (layout: RunDir, { log }: { readonly log: Log }) =>
   keepChains(() => makeKubeletChains(layout), log);
 
-export async function makeKubeletChains(layout: Place, open: OpenIptables = openIptables): Promise<void> {
+export async function makeKubeletChains(layout: RunDir, open: OpenIptables = openIptables): Promise<void> {
   for (const family of UTIL_FAMILIES) {
     const port = await open({ family });
     try {
@@ -51,7 +51,7 @@ export async function makeKubeletChains(layout: Place, open: OpenIptables = open
 }
 
 /** Success also when there are none. */
-export async function removeKubeletChains(layout: Place, open: OpenIptables = openIptables): Promise<void> {
+export async function removeKubeletChains(layout: RunDir, open: OpenIptables = openIptables): Promise<void> {
   const own = await readNote<Note>(layout.runDir, NOTE);
   if (own === undefined || own.netns !== (await ownNetns())) return;
   if ((await notesOf(layout, NOTE, { netns: own.netns, except: layout.runDir })).length > 0) return;
@@ -70,10 +70,10 @@ export async function removeKubeletChains(layout: Place, open: OpenIptables = op
   }
 }
 
-const hasNote = async ({ runDir }: Place) => (await readNote<Note>(runDir, NOTE)) !== undefined;
+const hasNote = async ({ runDir }: RunDir) => (await readNote<Note>(runDir, NOTE)) !== undefined;
 
 /** Before they are made. What another cluster made is ours to remove if it goes first. */
-async function note(layout: Place, made: readonly Made[]): Promise<void> {
+async function note(layout: RunDir, made: readonly Made[]): Promise<void> {
   const netns = await ownNetns();
   const before = (await notesOf<Note>(layout, NOTE, { netns })).flatMap((one) => one.made);
   const all = new Map([...before, ...made].map((one) => [JSON.stringify(one), one]));

@@ -6,7 +6,7 @@ import path from 'node:path';
 import type { Layout } from './layout.js';
 import { type NetworkNote, notesOf, ownNetns, readNote, writeNote } from './networkNotes.js';
 
-export interface Place {
+export interface SettingsDirs {
   readonly layout: Pick<Layout, 'runDir'>;
   /** Where the kernel shows the settings of this process's network. */
   readonly sysctls?: string;
@@ -21,7 +21,7 @@ export const SYSCTLS = '/proc/sys/net';
 
 /** By names below /proc/sys/net. What other settings of the same note were is kept. */
 export async function changeSettings(
-  { layout, sysctls = SYSCTLS }: Place,
+  { layout, sysctls = SYSCTLS }: SettingsDirs,
   noteName: string,
   wanted: ReadonlyMap<string, string>,
 ): Promise<void> {
@@ -41,7 +41,7 @@ export async function changeSettings(
 
 /** Success also when nothing was changed. `mayRestore` is asked when no other cluster of the network needs them. */
 export async function restoreSettings(
-  { layout, sysctls = SYSCTLS }: Place,
+  { layout, sysctls = SYSCTLS }: SettingsDirs,
   noteName: string,
   mayRestore: () => Promise<boolean> = async () => true,
 ): Promise<void> {

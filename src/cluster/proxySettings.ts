@@ -4,7 +4,7 @@ import path from 'node:path';
 import type { Log } from '../api/log.js';
 import type { ProxyConfig } from '../proxy/config.js';
 import { type Moment, settingsToMake } from '../proxy/kernelSettings.js';
-import { changeSettings, type Place, restoreSettings, SYSCTLS } from './networkSettings.js';
+import { changeSettings, restoreSettings, type SettingsDirs, SYSCTLS } from './networkSettings.js';
 
 const NOTE = 'proxy-settings.json';
 const NET = 'net/';
@@ -16,12 +16,15 @@ interface Wanted {
   readonly log: Log;
 }
 
-export async function makeProxySettings(place: Place, { config, mode, when, log }: Wanted): Promise<void> {
-  const all = path.dirname(place.sysctls ?? SYSCTLS);
+export async function makeProxySettings(
+  dirs: SettingsDirs,
+  { config, mode, when, log }: Wanted,
+): Promise<void> {
+  const all = path.dirname(dirs.sysctls ?? SYSCTLS);
   for (const [name, value] of await settingsToMake(config, mode, when, all))
-    await changeSettings(place, NOTE, new Map([[name.slice(NET.length), String(value)]])).catch(
+    await changeSettings(dirs, NOTE, new Map([[name.slice(NET.length), String(value)]])).catch(
       (error: unknown) => log.warn('a kernel setting could not be made', { setting: name, error }),
     );
 }
 
-export const restoreProxySettings = (place: Place): Promise<void> => restoreSettings(place, NOTE);
+export const restoreProxySettings = (dirs: SettingsDirs): Promise<void> => restoreSettings(dirs, NOTE);

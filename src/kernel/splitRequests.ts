@@ -37,7 +37,7 @@ export function joinFailures(pieces: readonly Piece[], failures: readonly Failur
 }
 
 /** Runs `apply` on the pieces' requests; what it rejects with speaks of the caller's requests. */
-export async function applyPieces(
+export async function applySplit(
   pieces: readonly Piece[],
   apply: (requests: readonly object[]) => Promise<void>,
 ): Promise<void> {

@@ -13,21 +13,21 @@ const META = new Set(['metadata', 'kind', 'apiVersion']);
 const SCHEMA_WORK = 30;
 
 /** What holds for a schema by where it stands. */
-interface Place {
+interface SchemaPosition {
   readonly isRoot: boolean;
   readonly isInMeta: boolean;
   /** Set where no default may be. */
   readonly noDefault: string | undefined;
 }
 
-const ROOT: Place = { isRoot: true, isInMeta: false, noDefault: undefined };
+const ROOT: SchemaPosition = { isRoot: true, isInMeta: false, noDefault: undefined };
 
 export function checkOpenApiSchema(schema: JsonSchema, path: string): Cause[] {
   const causes = schemaFaults(schema, path, ROOT);
   return causes.length > 0 ? causes : [...(schemaRules()?.check(schema, path) ?? [])];
 }
 
-function schemaFaults(schema: JsonSchema, path: string, place: Place): Cause[] {
+function schemaFaults(schema: JsonSchema, path: string, place: SchemaPosition): Cause[] {
   spendWork(SCHEMA_WORK);
   const inner = { ...place, isRoot: false };
   return [
@@ -52,7 +52,7 @@ const UNSUPPORTED: readonly (keyof JsonSchema)[] = [
   '$ref',
 ];
 
-function ownFaults(schema: JsonSchema, path: string, { isInMeta, noDefault }: Place): Cause[] {
+function ownFaults(schema: JsonSchema, path: string, { isInMeta, noDefault }: SchemaPosition): Cause[] {
   const { type = '' } = schema;
   const causes: Cause[] = [];
   if (type !== '' && !TYPES.includes(type)) causes.push(notSupported(`${path}.type`, type, TYPES));
@@ -83,7 +83,7 @@ function ownFaults(schema: JsonSchema, path: string, { isInMeta, noDefault }: Pl
   return causes;
 }
 
-function additionalFaults(schema: JsonSchema, path: string, place: Place): Cause[] {
+function additionalFaults(schema: JsonSchema, path: string, place: SchemaPosition): Cause[] {
   const { additionalProperties: additional } = schema;
   if (additional === undefined) return [];
   const causes: Cause[] = [];
@@ -102,7 +102,7 @@ function additionalFaults(schema: JsonSchema, path: string, place: Place): Cause
   return [...causes, ...schemaFaults(below, `${path}.additionalProperties`, { ...place, noDefault })];
 }
 
-function propertyFaults(schema: JsonSchema, path: string, place: Place): Cause[] {
+function propertyFaults(schema: JsonSchema, path: string, place: SchemaPosition): Cause[] {
   const isResource = place.isRoot || schema['x-kubernetes-embedded-resource'] === true;
   return propertiesOf(schema).flatMap(([name, part]) => {
     const isMeta = isResource && META.has(name);
@@ -114,7 +114,7 @@ function propertyFaults(schema: JsonSchema, path: string, place: Place): Cause[]
   });
 }
 
-function junctorFaults(schema: JsonSchema, path: string, place: Place): Cause[] {
+function junctorFaults(schema: JsonSchema, path: string, place: SchemaPosition): Cause[] {
   const causes = (['allOf', 'oneOf', 'anyOf'] as const).flatMap((junctor) =>
     (schema[junctor] ?? []).flatMap((part, index) =>
       schemaFaults(part, `${path}.${junctor}[${index}]`, place),
@@ -123,7 +123,7 @@ function junctorFaults(schema: JsonSchema, path: string, place: Place): Cause[] 
   return schema.not === undefined ? causes : [...causes, ...schemaFaults(schema.not, `${path}.not`, place)];
 }
 
-function itemsFaults(schema: JsonSchema, path: string, place: Place): Cause[] {
+function itemsFaults(schema: JsonSchema, path: string, place: SchemaPosition): Cause[] {
   const items = itemSchema(schema);
   return items === undefined ? [] : schemaFaults(items, `${path}.items`, place);
 }

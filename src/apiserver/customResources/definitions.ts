@@ -7,7 +7,7 @@ import { isTrue } from '../../api/kinds/customResource/conditions.js';
 import { customResourceDefinitionKind } from '../../api/kinds/customResource/definition.js';
 import type { Log } from '../../api/log.js';
 import { sameJson } from '../../api/ownKeys.js';
-import { apiVersionOf } from '../../api/resources.js';
+import { apiVersionOf, type GroupVersionResource } from '../../api/resources.js';
 import { qualifiedResource } from '../../api/status.js';
 import {
   type Currency,
@@ -39,8 +39,6 @@ interface Entry {
  * the former definition had it.
  */
 const SETTLED_MS = 120_000;
-
-type Place = { readonly group: string; readonly version: string; readonly resource: string };
 
 export class Definitions {
   readonly #feed: Feed;
@@ -106,7 +104,7 @@ export class Definitions {
     return entry?.isReady === true ? entry.kinds.stored : undefined;
   }
 
-  served({ group, version, resource }: Place): Served | undefined {
+  served({ group, version, resource }: GroupVersionResource): Served | undefined {
     const entry = this.#entries.get(`${resource}.${group}`);
     if (entry?.isReady !== true) return undefined;
     const isServed = entry.definition.spec.versions.some(({ name, served }) => name === version && served);

@@ -1,7 +1,7 @@
 // Requests counted and timed under Kubernetes' names.
 // Guarantees: labels come from what the server serves, never from what a client wrote.
 
-import type { ResourceType } from '../../api/resources.js';
+import type { GroupVersionResource } from '../../api/resources.js';
 import {
   type Count,
   Counter,
@@ -76,7 +76,7 @@ const PATHS = [
 ];
 
 export function makeRequestMetrics(options: {
-  readonly served: readonly Pick<ResourceType, 'group' | 'version' | 'resource'>[];
+  readonly served: readonly GroupVersionResource[];
   readonly inFlight: InFlight;
 }): RequestMetrics {
   const { inFlight } = options;
@@ -193,6 +193,6 @@ function pathOf(info: RequestInfo | undefined): string {
   return PATHS.find((path) => info.path === path || info.path.startsWith(`${path}/`)) ?? '';
 }
 
-function placeOf({ group, version, resource }: Pick<ResourceType, 'group' | 'version' | 'resource'>): string {
+function placeOf({ group, version, resource }: GroupVersionResource): string {
   return `${group}/${version}/${resource}`;
 }

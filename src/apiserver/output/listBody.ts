@@ -7,14 +7,14 @@ import type { PageReader } from '../registry/pageReader.js';
 import type { ListForm } from './listForm.js';
 
 /** Which frame comes next. */
-type Place = 'head' | 'between' | 'item' | 'tail' | 'end';
+type ListPart = 'head' | 'between' | 'item' | 'tail' | 'end';
 
 export class ListBody implements AsyncIterable<Uint8Array>, FrameSource {
   readonly #form: ListForm;
   readonly #reader: PageReader;
 
   readonly #pieces = new FrameChunks(this);
-  #place: Place = 'head';
+  #place: ListPart = 'head';
   /** Made already, and not yet asked for. */
   #ready: Buffer | undefined;
 

@@ -3,7 +3,7 @@
 import type { KindDefinition, KindVersion } from '../../api/kind.js';
 import type { KubeObject } from '../../api/object.js';
 import { getOwn } from '../../api/ownKeys.js';
-import type { ResourceType } from '../../api/resources.js';
+import type { GroupVersionResource } from '../../api/resources.js';
 import { parseObject } from '../registry/encode.js';
 import type { DraftObject } from '../registry/metadata.js';
 import type { Call } from '../serverContext.js';
@@ -14,12 +14,12 @@ export interface Served {
   readonly version: KindVersion | undefined;
 }
 
-type Place = Pick<ResourceType, 'group' | 'version' | 'resource'>;
-
 /** Finds the kind that serves a group, version and resource. */
-export function makeServed(kinds: readonly KindDefinition[]): (place: Place) => Served | undefined {
+export function makeServed(
+  kinds: readonly KindDefinition[],
+): (place: GroupVersionResource) => Served | undefined {
   const served = new Map<string, Served>();
-  const key = ({ group, version, resource }: Place) => `${group}/${version}/${resource}`;
+  const key = ({ group, version, resource }: GroupVersionResource) => `${group}/${version}/${resource}`;
   for (const kind of kinds) {
     served.set(key(kind.type), { kind, version: undefined });
     for (const version of kind.versions ?? []) served.set(key(version.type), { kind, version });

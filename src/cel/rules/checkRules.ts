@@ -13,7 +13,7 @@ import { type CompiledRule, compileRule, isCompiled } from './rule.js';
 const EXPRESSION_LIMIT = 10_000_000;
 const DEFINITION_LIMIT = 100_000_000;
 
-interface Place {
+interface RulePosition {
   readonly path: string;
   readonly isRoot: boolean;
   /** How often a value of this schema can be there; undefined when only the size of a request bounds it. */
@@ -55,7 +55,7 @@ class RuleCheck {
     ];
   }
 
-  schema(schema: JsonSchema, place: Place): void {
+  schema(schema: JsonSchema, place: RulePosition): void {
     spendWork(10);
     this.#rulesOf(schema, place);
     for (const [name, property] of Object.entries(schema.properties ?? {}))
@@ -73,7 +73,7 @@ class RuleCheck {
     this.schema(items, isKeyed ? inner : { ...inner, uncorrelatable: place.uncorrelatable ?? place.path });
   }
 
-  #rulesOf(schema: JsonSchema, place: Place): void {
+  #rulesOf(schema: JsonSchema, place: RulePosition): void {
     const rules = schema['x-kubernetes-validations'] ?? [];
     if (rules.length === 0) return;
     const known = typeOfSchema(schema, place.isRoot);
@@ -136,7 +136,12 @@ class RuleCheck {
   }
 }
 
-const below = (place: Place, name: string, schema: JsonSchema, count: number | undefined): Place => ({
+const below = (
+  place: RulePosition,
+  name: string,
+  schema: JsonSchema,
+  count: number | undefined,
+): RulePosition => ({
   ...place,
   path: `${place.path}.${name}`,
   isRoot: schema['x-kubernetes-embedded-resource'] === true,

@@ -130,7 +130,7 @@ function isSame(value: unknown, old: unknown): boolean {
   return sameJson(value, old);
 }
 
-interface Place {
+interface RulePosition {
   readonly value: unknown;
   readonly old: unknown;
   readonly path: string;
@@ -153,7 +153,7 @@ class Run {
   #left = OBJECT_BUDGET;
   #isOver = false;
 
-  node(node: Node, place: Place): void {
+  node(node: Node, place: RulePosition): void {
     const { value, old } = place;
     if (this.#isOver || value === null || value === undefined) return;
     const isUnchanged = old === undefined ? place.isUnchanged : once(() => isSame(value, old));
@@ -164,7 +164,7 @@ class Run {
     else if (isMembers(value)) this.#members(node, value, { ...place, isUnchanged });
   }
 
-  #members(node: Node, value: Members, { old, path, isUnchanged }: Place): void {
+  #members(node: Node, value: Members, { old, path, isUnchanged }: RulePosition): void {
     if (node.properties.size === 0 && node.additional === undefined) return;
     const before = isMembers(old) ? old : {};
     for (const name of Object.keys(value)) {
@@ -177,7 +177,7 @@ class Run {
     }
   }
 
-  #items({ items, keys }: Node, value: readonly unknown[], { old, path, isUnchanged }: Place): void {
+  #items({ items, keys }: Node, value: readonly unknown[], { old, path, isUnchanged }: RulePosition): void {
     if (items === undefined) return;
     const before = keys === undefined || !Array.isArray(old) ? undefined : itemsByKey(old, keys);
     for (const [index, item] of value.entries()) {
@@ -186,7 +186,7 @@ class Run {
     }
   }
 
-  #rules(rules: Rules, isWhole: boolean, { value, old, path, isUnchanged }: Place): void {
+  #rules(rules: Rules, isWhole: boolean, { value, old, path, isUnchanged }: RulePosition): void {
     const { type } = rules;
     if (type === undefined) return;
     const self = once(() => fromJson(value, type));

@@ -1,11 +1,10 @@
 // --runtime-config: which groups, versions and resources of the API are served. Pure.
 // Guarantees: resources go over versions, versions over api/..., as in Kubernetes; what is not there to be switched is refused
 // by name. What is switched off stays stored, and the server's own parts go on reading it.
-import type { ResourceType } from '../../api/resources.js';
+import type { GroupVersionResource } from '../../api/resources.js';
 import { ClusterError } from '../../cluster/error.js';
 
-type Place = Pick<ResourceType, 'group' | 'version' | 'resource'>;
-type IsServed = (place: Place) => boolean;
+type IsServed = (place: GroupVersionResource) => boolean;
 
 /** Many at once, in the order in which they are heeded. */
 const MANY: readonly (readonly [key: string, versions: RegExp])[] = [
@@ -15,7 +14,7 @@ const MANY: readonly (readonly [key: string, versions: RegExp])[] = [
   ['api/alpha', /^v\d+alpha\d+$/],
 ];
 
-export function readRuntimeConfig(text: string, known: readonly Place[]): IsServed {
+export function readRuntimeConfig(text: string, known: readonly GroupVersionResource[]): IsServed {
   const switches = switchesOf(text);
   for (const key of switches.keys()) checkKey(key, known);
   for (const [key, versions] of MANY.slice(1))
@@ -32,7 +31,7 @@ export function readRuntimeConfig(text: string, known: readonly Place[]): IsServ
   };
 }
 
-const isSame = (one: Place, other: Place): boolean =>
+const isSame = (one: GroupVersionResource, other: GroupVersionResource): boolean =>
   one.group === other.group && one.version === other.version && one.resource === other.resource;
 
 /** `v1` and `api/v1` are the core group's. A key alone is true. */
@@ -47,7 +46,7 @@ function switchesOf(text: string): ReadonlyMap<string, boolean> {
   return new Map(pairs);
 }
 
-function checkKey(key: string, known: readonly Place[]): void {
+function checkKey(key: string, known: readonly GroupVersionResource[]): void {
   if (MANY.some(([many]) => many === key)) return;
   const [group, version, resource, ...rest] = key.split('/');
   const found = known.filter((one) => one.group === group && one.version === version);

@@ -3,7 +3,7 @@
 import type { NetNs } from '../addon.js';
 import { Channel } from '../channel.js';
 import { KernelError } from '../error.js';
-import { applyPieces, splitRequests } from '../splitRequests.js';
+import { applySplit, splitRequests } from '../splitRequests.js';
 import type { IpSet, IpSetEntry, IpSetHeader, IpSetPort, IpSetRequest } from './port.js';
 
 /** Entries in one request to the core; about half a millisecond of JSON. */
@@ -19,7 +19,7 @@ class NativeIpset implements IpSetPort {
   }
 
   async apply(requests: readonly IpSetRequest[]): Promise<void> {
-    await applyPieces(splitRequests(requests, 'entries', PIECE), (pieces) => this.#channel.apply(pieces));
+    await applySplit(splitRequests(requests, 'entries', PIECE), (pieces) => this.#channel.apply(pieces));
   }
 
   async list(): Promise<IpSet[]> {

@@ -2,7 +2,7 @@
 // Guarantees: one commit is one transaction; failures name the caller's requests, however they were split on the way.
 import { addon, type NetNs } from '../addon.js';
 import { Channel } from '../channel.js';
-import { applyPieces, splitRequests } from '../splitRequests.js';
+import { applySplit, splitRequests } from '../splitRequests.js';
 import { Watches } from '../watch.js';
 import type { NftPort, SetElement } from './port.js';
 
@@ -20,7 +20,7 @@ export async function openNft(netns?: NetNs): Promise<NftPort> {
         const request = { do: 'check', kind: 'generation', generation: options.generation };
         pieces.push({ request, index: undefined, offset: 0 });
       }
-      await applyPieces(pieces, (requests) => channel.apply(requests));
+      await applySplit(pieces, (requests) => channel.apply(requests));
     },
     tables: channel.list('table'),
     chains: channel.list('chain'),

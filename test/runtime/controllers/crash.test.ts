@@ -5,8 +5,8 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import {
   type ControlPlane,
   inParallel,
-  makePlace,
-  type Place,
+  makeTestbed,
+  type Testbed,
 } from '../../../bench/controllers/controlPlane.js';
 import { web } from '../../../bench/controllers/deployment.js';
 import { type Kubelets, playKubelets } from '../../../bench/controllers/kubelets.js';
@@ -18,14 +18,14 @@ const [NODES, COUNT, REPLICAS] = LARGE ? [5_000, 300, 100] : [20, 4, 25];
 const PODS = COUNT * REPLICAS;
 const LIMIT_MS = LARGE ? 3_600_000 : 240_000;
 
-let place: Place;
+let testbed: Testbed;
 let kubelets: Kubelets | undefined;
 beforeAll(async () => {
-  place = await makePlace(path.resolve('dist/bench/controllers/serve.js'));
+  testbed = await makeTestbed(path.resolve('dist/bench/controllers/serve.js'));
 }, 60_000);
 afterAll(async () => {
   kubelets?.stop();
-  await place.clean();
+  await testbed.clean();
 }, 60_000);
 
 /** The large run is long, and worth its figures. */
@@ -36,7 +36,7 @@ function tell(start: number, what: string, plane: ControlPlane): void {
 }
 
 async function begin(): Promise<ControlPlane> {
-  const plane = await place.start();
+  const plane = await testbed.start();
   kubelets = await playKubelets(plane.client, NODES);
   return plane;
 }
