@@ -69,7 +69,10 @@ export async function listObjects(
   const match = query.get('resourceVersionMatch') ?? '';
   checkListOptions(query);
   if (token !== '') {
-    return nextPage(server, kind, decodeContinue(token), { prefix, limit, selection });
+    const from = decodeContinue(token);
+    if ((revision ?? 0) > 0)
+      throw statusError('BadRequest', 'specifying resource version is not allowed when using continue');
+    return nextPage(server, kind, from, { prefix, limit, selection });
   }
   const range = { prefix, after: '', limit, selection };
   const exact = match === 'Exact' || (match === '' && limit > 0 && (revision ?? 0) > 0);

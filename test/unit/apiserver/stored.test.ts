@@ -238,3 +238,15 @@ test('all namespaces cannot be deleted by one request, and discovery does not sa
   expect(verbsOf('namespaces')).toEqual(['create', 'delete', 'get', 'list', 'patch', 'update', 'watch']);
   expect(verbsOf('nodes')).toContain('deletecollection');
 });
+
+test('further pages have the revision of the first, and no other can be asked for', async () => {
+  const maps = `${IN}/configmaps`;
+  for (const name of ['page-a', 'page-b']) await post(maps, { metadata: { name } });
+  const { metadata } = (await send('GET', `${maps}?limit=1`)).body;
+  const next = `${maps}?limit=1&continue=${metadata['continue']}`;
+  expect((await send('GET', `${next}&resourceVersion=${metadata.resourceVersion}`)).body).toMatchObject({
+    code: 400,
+    message: 'specifying resource version is not allowed when using continue',
+  });
+  expect((await send('GET', `${next}&resourceVersion=0`)).status).toBe(200);
+});
