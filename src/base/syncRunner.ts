@@ -1,6 +1,7 @@
 // Runs a sync when asked, not more often than allowed, never two at a time, and again after a failure.
 // Guarantees: a request made during a sync leads to another one; `stop` waits for the one that runs.
 import { BackOff, type BackOffBounds } from './backOff.js';
+import { LONGEST_TIMER_MS } from './deadline.js';
 
 interface SyncRunnerOptions {
   readonly minPeriodMs: number;
@@ -25,7 +26,7 @@ export function makeSyncRunner(options: SyncRunnerOptions): SyncRunner {
 
   const schedule = (delayMs: number) => {
     if (timer !== undefined || running !== undefined || stopped) return;
-    timer = setTimeout(begin, delayMs);
+    timer = setTimeout(begin, Math.min(delayMs, LONGEST_TIMER_MS));
   };
   const begin = () => {
     timer = undefined;

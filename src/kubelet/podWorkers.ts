@@ -3,6 +3,7 @@
 // its source takes away and gives back begins anew after its end.
 import type { Log } from '../api/log.js';
 import { backOffMs } from '../base/backOff.js';
+import { LONGEST_TIMER_MS } from '../base/deadline.js';
 import { messageOf } from '../base/errorMessage.js';
 import { isStatic } from './names.js';
 import type { Pod } from './ports.js';
@@ -201,7 +202,7 @@ export class PodWorkers {
     }
     worker.running = false;
     if (delayMs === undefined || this.#stopped || worker.phase === 'finished') return;
-    worker.timer = setTimeout(() => this.wake(worker.uid), delayMs);
+    worker.timer = setTimeout(() => this.wake(worker.uid), Math.min(delayMs, LONGEST_TIMER_MS));
   }
 
   /** One piece of work; answers when to look again. */

@@ -9,6 +9,7 @@ import type { Log } from '../api/log.js';
 import type { Stored } from '../api/object.js';
 import { SERVICES } from '../api/resources.js';
 import { Closers } from '../base/closers.js';
+import { LONGEST_TIMER_MS } from '../base/deadline.js';
 import { makeSyncRunner, type SyncRunner } from '../base/syncRunner.js';
 import type { Informers } from '../client/informer.js';
 import type { ConntrackPort } from '../kernel/conntrack/port.js';
@@ -129,7 +130,7 @@ export class NodeProxy {
       syncs: () => (this.#isSyncing ? undefined : this.#syncs),
       onDrift: () => this.#repair(),
     });
-    const timer = setInterval(() => void this.#inspect(), syncPeriodMs);
+    const timer = setInterval(() => void this.#inspect(), Math.min(syncPeriodMs, LONGEST_TIMER_MS));
     timer.unref();
     this.#closers.add(
       () => clearTimeout(this.#flowRetry),

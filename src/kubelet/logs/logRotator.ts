@@ -7,6 +7,7 @@ import path from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { createGzip } from 'node:zlib';
 import type { Log } from '../../api/log.js';
+import { LONGEST_TIMER_MS } from '../../base/deadline.js';
 import { messageOf } from '../../base/errorMessage.js';
 import type { ContainerStatus, RuntimeService } from '../../cri/runtime.js';
 import type { KubeletConfig } from '../config.js';
@@ -38,7 +39,7 @@ export class LogRotator {
     if (this.#stopped) return;
     this.#timer = setTimeout(
       () => void this.round().then(() => this.start()),
-      this.#options.config.containerLogMonitorIntervalMs,
+      Math.min(this.#options.config.containerLogMonitorIntervalMs, LONGEST_TIMER_MS),
     );
   }
 

@@ -4,6 +4,7 @@ import { type FSWatcher, watch } from 'node:fs';
 import { open, readdir } from 'node:fs/promises';
 import path from 'node:path';
 import type { Log } from '../../api/log.js';
+import { LONGEST_TIMER_MS } from '../../base/deadline.js';
 import { messageOf } from '../../base/errorMessage.js';
 import type { Pod } from '../ports.js';
 import { parseManifest } from './manifest.js';
@@ -45,7 +46,7 @@ export class ManifestDirectory {
   /** Resolves after the first look. */
   async start(): Promise<void> {
     await this.scan();
-    this.#timer = setInterval(() => this.scan(), this.#options.checkFrequencyMs);
+    this.#timer = setInterval(() => this.scan(), Math.min(this.#options.checkFrequencyMs, LONGEST_TIMER_MS));
   }
 
   stop(): void {

@@ -3,6 +3,7 @@
 
 import type { Log } from '../../api/log.js';
 import { collectBytes } from '../../base/collectBytes.js';
+import { LONGEST_TIMER_MS } from '../../base/deadline.js';
 import { messageOf } from '../../base/errorMessage.js';
 import { KubeletError } from '../error.js';
 import type { Pod } from '../ports.js';
@@ -39,7 +40,10 @@ export class ManifestUrl {
   async start(): Promise<void> {
     await this.look();
     if (this.#ending.signal.aborted) return;
-    this.#timer = setTimeout(() => void this.start(), this.#options.checkFrequencyMs);
+    this.#timer = setTimeout(
+      () => void this.start(),
+      Math.min(this.#options.checkFrequencyMs, LONGEST_TIMER_MS),
+    );
   }
 
   stop(): void {

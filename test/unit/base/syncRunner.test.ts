@@ -61,3 +61,16 @@ test('the least time between two syncs is kept, and after stop nothing is begun'
   expect(sync).toHaveBeenCalledTimes(2);
   expect(vi.getTimerCount()).toBe(0);
 });
+
+test('a period longer than timers can be is waited for all the same', async () => {
+  let end: () => void = () => {};
+  const sync = vi.fn(() => new Promise<void>((resolve) => (end = resolve)));
+  const runner = runnerOf(sync, 2 ** 40);
+  runner.request();
+  await vi.advanceTimersByTimeAsync(0);
+  runner.request();
+  end();
+  await vi.advanceTimersByTimeAsync(3_600_000);
+  expect(sync).toHaveBeenCalledTimes(1);
+  runner.stop();
+});

@@ -205,3 +205,11 @@ test('what changes while the containers of a pod end is told before they have', 
   expect(work.said).toEqual(['terminating u1 7', 'terminated u1']);
   expect(work.retold).toHaveLength(before + 1);
 });
+
+test('a pod that is to be looked at after more than 24.8 days is not looked at again and again', async () => {
+  const patient = new PodWorkers(work, { log: silentLog, resyncMs: 2 ** 40 });
+  patient.update(image('one'));
+  await vi.advanceTimersByTimeAsync(3_600_000);
+  expect(work.said).toHaveLength(1);
+  patient.stop();
+});

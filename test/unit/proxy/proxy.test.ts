@@ -1,5 +1,5 @@
 // The proxy as a whole, over informers filled by hand and a kernel in memory.
-import { afterEach, describe, expect, test } from 'vitest';
+import { afterEach, describe, expect, test, vi } from 'vitest';
 import { NftablesMode } from '../../../proxy-modes/nftables/mode.js';
 import { silentLog } from '../../../src/api/log.js';
 import { ENDPOINT_SLICES, NODES, SERVICE_CIDRS, SERVICES } from '../../../src/api/resources.js';
@@ -27,7 +27,7 @@ async function start() {
   const conntrack = new FakeConntrack();
   informers.of(NODES).set({ metadata: { ...meta('n1'), namespace: undefined }, spec: {}, status: {} });
   const mode = new NftablesMode({ nft, table, families: ['ip'], traffic: {} });
-  const run = (refused?: ProxyOptions['refused']): NodeProxy => {
+  const run = (refused?: ProxyOptions['refused'], syncPeriodMs = 50): NodeProxy => {
     const proxy = new NodeProxy({
       ...(refused && { refused }),
       informers,
@@ -36,7 +36,7 @@ async function start() {
       log: silentLog,
       conntrack,
       minSyncPeriodMs: 1,
-      syncPeriodMs: 50,
+      syncPeriodMs,
     });
     closers.push(() => proxy.stop());
     return proxy;
@@ -57,6 +57,17 @@ describe('a running proxy', () => {
     await until(async () => expect(await elements('no-endpoint-services')).toEqual(['10.96.0.2 . tcp . 80']));
     informers.of(SERVICES).remove('default/a');
     await until(async () => expect(await elements('service-ips')).toEqual([]));
+  });
+
+  test('does not look at its rules all the time when it is to do so after more than 24.8 days', async () => {
+    const { run } = await start();
+    const intervals = vi.spyOn(globalThis, 'setInterval');
+    try {
+      await run(undefined, 2 ** 40).synced();
+      expect(intervals.mock.calls.map(([, ms]) => ms)).toContain(2 ** 31 - 1);
+    } finally {
+      intervals.mockRestore();
+    }
   });
 
   test('leaves to others what is labelled as theirs, from the moment the label comes until it goes', async () => {
