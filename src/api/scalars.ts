@@ -1,6 +1,6 @@
 // The plain values of the schemas: strings, numbers, times, quantities. Pure.
 // Guarantees: each value leaves as the apiserver stores it (canonical quantities, UTC times) or is refused in Go's words;
-// a number that JavaScript cannot hold exactly is refused, never rounded.
+// a whole number that JavaScript cannot hold exactly, and any number out of a double's range, is refused, never changed.
 import { isInt64, QUANTITY_FIELDS, QUANTITY_MAPS } from './formats.js';
 import { isMembers, isTooDeep, type Members, setOwn } from './ownKeys.js';
 import { canonicalQuantity, QuantityError } from './quantity.js';
