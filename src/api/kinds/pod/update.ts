@@ -1,9 +1,11 @@
 // What may change of a pod that exists. Pure.
-// Guarantees: images, the deadline and added tolerations only; anything else in the spec is refused, with what differs.
+// Guarantees: images, the deadline, added tolerations, and the placement of a gated pod; anything else in the spec is refused,
+// with what differs.
 import { type Cause, forbiddenField, invalidValue } from '../../causes.js';
 import type { V1Container, V1PodSpec, V1Toleration } from '../../gen/types.js';
 import { internalDiff } from '../../internalForm.js';
 import { sameMeaning } from '../../meaning.js';
+import { gatedPlacement } from './gated.js';
 
 const MUTABLE =
   'pod updates may not change fields other than `spec.containers[*].image`,`spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,`spec.tolerations` (only additions to existing tolerations),`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)';
@@ -34,7 +36,10 @@ export function validatePodUpdate(spec: V1PodSpec, old: V1PodSpec): Cause[] {
         'existing toleration can not be modified except its tolerationSeconds',
       ),
     );
-  const [held, wanted] = [frozenPart(old, old), frozenPart(spec, old)];
+  const isGated = (old.schedulingGates ?? []).length > 0;
+  const { causes: places, rest } = isGated ? gatedPlacement(spec, old) : { causes: [], rest: spec };
+  causes.push(...places);
+  const [held, wanted] = [frozenPart(old, old), frozenPart(rest, old)];
   if (!sameMeaning('V1PodSpec', wanted, held))
     causes.push(forbiddenField('spec', `${MUTABLE}\n${internalDiff('V1PodSpec', held, wanted)}`));
   return causes;
