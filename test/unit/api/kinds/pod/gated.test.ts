@@ -75,6 +75,12 @@ test.each<[string, object, object, string[]]>([
     { affinity: required(term(zone('a'))) },
     ['spec'],
   ],
+  [
+    'affinity to other pods beside a stricter term',
+    { affinity: required(term(zone('a'))) },
+    { affinity: { podAffinity, ...required(term(zone('a'), zone('b'))) } },
+    ['spec'],
+  ],
   ['another priority', {}, { nodeSelector: { a: '' }, priority: 7 }, ['spec']],
 ])('%s', (_, before, after, fields) => {
   expect(fieldsOf(before, after)).toEqual(fields);
