@@ -21,6 +21,14 @@ afterEach(async () => {
   for (const close of closers.splice(0)) await close();
 });
 
+/** Of a client of 10.96.0.1 that was sent to that endpoint. */
+const flowTo = (server: string, port: number) => ({
+  protocol: 'udp' as const,
+  original: { source: '10.9.9.9', destination: '10.96.0.1', sourcePort: port, destinationPort: 80 },
+  reply: { source: server, destination: '10.9.9.9', sourcePort: 8080, destinationPort: port },
+  timeout: 100,
+});
+
 async function start() {
   const informers = new StaticInformers();
   const nft = new FakeNft();
@@ -188,26 +196,19 @@ describe('a running proxy', () => {
     await until(async () => expect(await left()).toEqual(['192.0.2.3']));
   });
 
-  test('ends flows by the state that was written, and tries again what failed', async () => {
+  test('ends flows by the state that was written, after the rules are in place', async () => {
     const { informers, run, conntrack, nft } = await start();
+    const endpoints = async () =>
+      (await nft.elements({ family: 'ip', table, set: 'service-endpoints' })).map(({ data }) => data);
     informers.of(SERVICES).set(service('dns', '10.96.0.1', {}, 'UDP'));
     informers.of(ENDPOINT_SLICES).set(slice('dns', ['10.244.0.1', '10.244.0.2'], 'UDP'));
     await run().synced();
-    const flow = (server: string, port: number) => ({
-      protocol: 'udp' as const,
-      original: { source: '10.9.9.9', destination: '10.96.0.1', sourcePort: port, destinationPort: 80 },
-      reply: { source: server, destination: '10.9.9.9', sourcePort: 8080, destinationPort: port },
-      timeout: 100,
-    });
-    await conntrack.add([flow('10.244.0.1', 1), flow('10.244.0.2', 2)]);
-    const list = conntrack.list.bind(conntrack);
-    const seen: string[] = [];
-    let refusals = 1;
-    conntrack.list = async (...filters) => {
-      // What the rules are at the moment in which flows are looked for.
-      seen.push(JSON.stringify(await nft.elements({ family: 'ip', table, set: 'service-endpoints' })));
-      if (refusals-- > 0) throw new Error('the kernel is busy');
-      return list(...filters);
+    await conntrack.add([flowTo('10.244.0.1', 1), flowTo('10.244.0.2', 2)]);
+    const remove = conntrack.delete.bind(conntrack);
+    const ended: (readonly [ports: unknown, rules: unknown])[] = [];
+    conntrack.delete = async (filters) => {
+      ended.push([filters.map(({ originalSourcePort }) => originalSourcePort), await endpoints()]);
+      return remove(filters);
     };
     const commit = nft.commit.bind(nft);
     nft.commit = async (...args) => {
@@ -217,11 +218,39 @@ describe('a running proxy', () => {
       return commit(...args);
     };
     informers.of(ENDPOINT_SLICES).set(slice('dns', ['10.244.0.2'], 'UDP'));
-    await until(async () => expect(await list()).toEqual([]));
-    expect(seen[0]).toContain('10.244.0.2');
-    expect(seen[0]).not.toContain('10.244.0.1');
-    expect(seen.length).toBeGreaterThan(1);
+    await until(() => expect(ended).toHaveLength(2));
+    expect(ended).toEqual([
+      [[1], ['10.244.0.2 . 8080']],
+      [[2], []],
+    ]);
   });
+
+  test.each(['list', 'delete'] as const)(
+    'ends flows although the kernel refuses to %s them at first',
+    async (verb) => {
+      const { informers, run, conntrack } = await start();
+      informers.of(SERVICES).set(service('dns', '10.96.0.1', {}, 'UDP'));
+      informers.of(ENDPOINT_SLICES).set(slice('dns', ['10.244.0.1', '10.244.0.2'], 'UDP'));
+      const proxy = run();
+      await proxy.synced();
+      await until(() => expect(proxy.waitingMs()).toBe(0));
+      await conntrack.add([flowTo('10.244.0.1', 1), flowTo('10.244.0.2', 2)]);
+      const list = conntrack.list.bind(conntrack);
+      const real = conntrack[verb].bind(conntrack) as (...words: never[]) => Promise<unknown>;
+      let refusals = 2;
+      const refusing = async (...words: never[]) => {
+        if (refusals-- > 0) throw new Error('the kernel is busy');
+        return real(...words);
+      };
+      Object.assign(conntrack, { [verb]: refusing });
+      informers.of(ENDPOINT_SLICES).set(slice('dns', ['10.244.0.2'], 'UDP'));
+      // Nothing else happens that would make it look again.
+      await until(async () =>
+        expect((await list()).map(({ reply }) => reply.source)).toEqual(['10.244.0.2']),
+      );
+      expect(refusals).toBeLessThan(0);
+    },
+  );
 
   test('takes its own sync for nobody else’s change, however long a check takes', async () => {
     const { informers, run, nft } = await start();
