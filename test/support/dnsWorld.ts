@@ -25,16 +25,16 @@ export function dnsWorlds() {
     for (const close of closers.splice(0).reverse()) await close();
   });
 
-  /** A name server of the outside that answers every A question with one address. */
-  async function world(answer: (question: Packet) => Packet | undefined): Promise<World> {
+  /** A name server of the outside that answers every A question with one address, on a free port unless one is given. */
+  async function world(answer: (question: Packet) => Packet | undefined, port = 0): Promise<World> {
     const socket = dgram.createSocket('udp4');
     const state: World = { port: 0, asked: 0 };
-    socket.on('message', (bytes, { address, port }) => {
+    socket.on('message', (bytes, from) => {
       state.asked++;
       const reply = answer(packet.decode(bytes));
-      if (reply !== undefined) socket.send(packet.encode(reply), port, address);
+      if (reply !== undefined) socket.send(packet.encode(reply), from.port, from.address);
     });
-    await new Promise<void>((resolve) => socket.bind(0, '127.0.0.1', resolve));
+    await new Promise<void>((resolve) => socket.bind(port, '127.0.0.1', resolve));
     closers.push(() => new Promise<void>((resolve) => socket.close(() => resolve())));
     return Object.assign(state, { port: (socket.address() as AddressInfo).port });
   }
