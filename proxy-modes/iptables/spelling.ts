@@ -3,6 +3,13 @@
 
 const COMMENT = / -m comment --comment (?:"(?:[^"\\]|\\.)*"|\S+)/g;
 
+/** A network that every address is in; what is not in it the nft back end refuses to match. */
+export const isEverywhere = (cidr: string): boolean => cidr.endsWith('/0');
+
+/** A match of packets by network, with a blank behind it. Of one that every address is in the tool prints nothing. */
+export const inNetwork = (side: '-s' | '-d', cidr: string): string =>
+  isEverywhere(cidr) ? '' : `${side} ${cidr} `;
+
 export const withoutComment = (rule: string): string => rule.replace(COMMENT, '');
 
 /** A number for a rule's text without its comments: FNV-1a. */

@@ -61,6 +61,20 @@ export function formatCidr({ family, base, prefix }: Cidr): string {
   return `${formatIp({ family, value: base })}/${prefix}`;
 }
 
+/**
+ * As the kernel's tools print it. It differs from the canonical form where an IPv4 address is in the last bytes behind
+ * nothing but zeros: they write that one as such.
+ */
+export function printedIp(ip: Ip): string {
+  const [front, last] = [ip.value >> 32n, ip.value & 0xffff_ffffn];
+  const isEmbedded = front === 0xffffn || (front === 0n && last > 0xffffn);
+  if (ip.family === 'IPv4' || !isEmbedded) return formatIp(ip);
+  return `${front === 0n ? '::' : '::ffff:'}${formatIp({ family: 'IPv4', value: last })}`;
+}
+
+export const printedCidr = ({ family, base, prefix }: Cidr): string =>
+  `${printedIp({ family, value: base })}/${prefix}`;
+
 /** How many addresses the network has, first and last included. */
 export function cidrSize({ family, prefix }: Cidr): bigint {
   return 1n << BigInt(bitsOf(family) - prefix);

@@ -5,7 +5,7 @@
 
 import type { IpFamily, Protocol, ServicePort } from '../../proxy-modes/mode.js';
 import type { V1EndpointSlice, V1Service, V1ServicePort } from '../api/gen/types.js';
-import { formatCidr, formatIp, parseCidr, parseIp } from '../api/ip.js';
+import { parseCidr, parseIp, printedCidr, printedIp } from '../api/ip.js';
 import { keyOf, type Stored } from '../api/object.js';
 import { categorize, type Found, lingering, type NodeTopology } from './endpoints.js';
 
@@ -119,18 +119,18 @@ function found(slices: readonly Stored<V1EndpointSlice>[], port: V1ServicePort, 
 const isPort = (port: number | undefined): port is number =>
   port !== undefined && Number.isInteger(port) && port > 0 && port < 65_536;
 
-/** An address in the one spelling that the kernel has for it: an IPv4 address has no other. */
+/** An address in the one spelling that the kernel's tools have for it: an IPv4 address has no other. */
 function addressOf(text: string): { readonly ip: string; readonly family: IpFamily } | undefined {
   const parsed = parseIp(text);
   if (parsed === undefined) return undefined;
-  return parsed.family === 'IPv4' ? { ip: text, family: 'ip' } : { ip: formatIp(parsed), family: 'ip6' };
+  return parsed.family === 'IPv4' ? { ip: text, family: 'ip' } : { ip: printedIp(parsed), family: 'ip6' };
 }
 
 /** Those of the family; where nothing of them can be read, nobody's. Ranges of the other family say nothing here. */
 function sourceRanges(texts: readonly string[], family: IpFamily): string[] {
   const wanted = family === 'ip' ? 'IPv4' : 'IPv6';
   const ranges = texts.map((text) => parseCidr(text.trim()));
-  const ours = ranges.flatMap((range) => (range?.family === wanted ? [formatCidr(range)] : []));
+  const ours = ranges.flatMap((range) => (range?.family === wanted ? [printedCidr(range)] : []));
   return ours.length === 0 && ranges.includes(undefined) ? [NOBODY[family]] : unique(ours);
 }
 

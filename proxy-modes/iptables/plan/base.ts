@@ -2,6 +2,7 @@
 // Guarantees: rules are spelled as iptables-save prints them.
 import { masqueradeMark, type TrafficOptions } from '../../mode.js';
 import * as names from '../names.js';
+import { inNetwork } from '../spelling.js';
 import type { Ownership, PerTable, Table } from '../tables.js';
 
 /** The chains of each table that are there whatever the services are. */
@@ -98,7 +99,7 @@ function nodePortJumps({
   const comment = `-m comment --comment "${LAST}"`;
   const to = `-m addrtype --dst-type LOCAL -j ${names.NODE_PORTS}`;
   if (nodePortCidrs !== undefined)
-    return nodePortCidrs.map((cidr) => `-A ${names.SERVICES} -d ${cidr} ${comment} ${to}`);
+    return nodePortCidrs.map((cidr) => `-A ${names.SERVICES} ${inNetwork('-d', cidr)}${comment} ${to}`);
   // Packets to loopback leave it only with route_localnet, and never with IPv6.
   const loopback =
     family === 'ip6' ? '! -d ::1/128 ' : localhostNodePorts === true ? '' : '! -d 127.0.0.0/8 ';

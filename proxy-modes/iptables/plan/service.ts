@@ -11,7 +11,7 @@ import {
 } from '../../mode.js';
 import { allowedSources } from '../../sources.js';
 import * as names from '../names.js';
-import { withoutComment } from '../spelling.js';
+import { inNetwork, isEverywhere, withoutComment } from '../spelling.js';
 
 interface ServicePlan {
   /** The rules of its own chains in the nat table, without "-A chain ", by chain. */
@@ -121,20 +121,27 @@ function entryRules(port: ServicePort, guarded: boolean): string[] {
   ];
 }
 
-/** How traffic of pods is matched, or all other; source and device come first in a rule, as the tool prints them. */
-function detect(local: LocalDetector, not = ''): string {
-  if (local.by === 'cidr') return `${not}-s ${local.cidr}`;
-  return local.by === 'interface' ? `${not}-i ${local.name}` : `${not}-i ${local.prefix}+`;
+/** How traffic of pods is matched, with a blank behind it; source and device come first in a rule, as the tool prints them. */
+function ofPods(local: LocalDetector): string {
+  if (local.by === 'cidr') return inNetwork('-s', local.cidr);
+  return `-i ${local.by === 'interface' ? local.name : `${local.prefix}+`} `;
+}
+
+/** How all other is matched. */
+function ofOthers(local: LocalDetector): string {
+  if (local.by === 'cidr') return `! -s ${local.cidr}`;
+  return `! -i ${local.by === 'interface' ? local.name : `${local.prefix}+`}`;
 }
 
 function internalMasquerade(port: ServicePort, { masqueradeAll, local }: TrafficOptions): string[] {
   const entry = to(port, port.clusterIp, `${port.name} cluster IP`);
   if (masqueradeAll === true) return [`${entry} ${MASQ}`];
   if (local === undefined) return [];
+  if (local.by === 'cidr' && isEverywhere(local.cidr)) return [];
   // The tool prints addresses before devices.
-  if (local.by === 'cidr') return [`${detect(local, '! ')} ${entry} ${MASQ}`];
+  if (local.by === 'cidr') return [`${ofOthers(local)} ${entry} ${MASQ}`];
   const [destination, ...rest] = entry.split(' -p ');
-  return [`${destination} ${detect(local, '! ')} -p ${rest.join(' -p ')} ${MASQ}`];
+  return [`${destination} ${ofOthers(local)} -p ${rest.join(' -p ')} ${MASQ}`];
 }
 
 function externalRules(port: ServicePort, { local }: TrafficOptions): string[] {
@@ -147,7 +154,7 @@ function externalRules(port: ServicePort, { local }: TrafficOptions): string[] {
       : [
           ...(local === undefined
             ? []
-            : [`${detect(local)} ${comment(`pod traffic for ${about}`)} -j ${all}`]),
+            : [`${ofPods(local)}${comment(`pod traffic for ${about}`)} -j ${all}`]),
           `${comment(`masquerade LOCAL traffic for ${about}`)} -m addrtype --src-type LOCAL ${MASQ}`,
           `${comment(`route LOCAL traffic for ${about}`)} -m addrtype --src-type LOCAL -j ${all}`,
         ];
@@ -157,7 +164,8 @@ function externalRules(port: ServicePort, { local }: TrafficOptions): string[] {
 /** What falls through is dropped in the filter table. */
 const firewallRules = (port: ServicePort, options: TrafficOptions) =>
   allowedSources(port, options).map(
-    (range) => `-s ${range} ${comment(`${port.name} loadbalancer IP`)} -j ${names.externalChain(port)}`,
+    (range) =>
+      `${inNetwork('-s', range)}${comment(`${port.name} loadbalancer IP`)} -j ${names.externalChain(port)}`,
   );
 
 const firewallDrops = (port: ServicePort) =>

@@ -1,6 +1,7 @@
 // The constant number of rules beside IPVS: who is masqueraded, who is kept out. Pure.
 // Guarantees: rules are spelled as iptables-save prints them; none depends on the services, for those are in the sets.
 
+import { isEverywhere } from '../../iptables/spelling.js';
 import type { Ownership, PerTable } from '../../iptables/tables.js';
 import { type IpFamily, type LocalDetector, masqueradeMark, type TrafficOptions } from '../../mode.js';
 import * as names from '../names.js';
@@ -80,7 +81,9 @@ function filterRules(family: IpFamily, options: TrafficOptions, { mark, set }: M
     `-A ${names.NODE_PORT} ${about('HEALTH-CHECK-NODE-PORT')} ${set('HEALTH-CHECK-NODE-PORT', 'dst')} -j ACCEPT`,
     // Somebody serves, but not on this node, where policy Local keeps it.
     `-A ${names.FILTER} ${NEW}${set('NO-LOCAL-CLUSTER-IP', 'dst,dst')} -j DROP`,
-    `-A ${names.FILTER} ${notFromPods(options.local)}${NEW}${set('NO-LOCAL-EXTERNAL', 'dst,dst')} -j DROP`,
+    ...notFromPods(options.local).map(
+      (others) => `-A ${names.FILTER} ${others}${NEW}${set('NO-LOCAL-EXTERNAL', 'dst,dst')} -j DROP`,
+    ),
     // Service addresses are the node's own: without this its daemons would answer on them.
     ...(['LOAD-BALANCER', 'CLUSTER-IP', 'EXTERNAL-IP', 'EXTERNAL-IP-LOCAL'] as const).map(
       (kind) => `-A ${names.FILTER} ${set(kind, 'dst,dst')} -j RETURN`,
@@ -102,7 +105,7 @@ function natRules(options: TrafficOptions, { mark, set }: Matches): string[] {
   const ownSource = '-m addrtype --src-type LOCAL';
   return [
     `-A ${names.SERVICES} ${about('LOAD-BALANCER')} ${set('LOAD-BALANCER', 'dst,dst')} -j ${names.LOAD_BALANCER}`,
-    clusterMasquerade(options, about('CLUSTER-IP'), (directions) => set('CLUSTER-IP', directions)),
+    ...clusterMasquerade(options, about('CLUSTER-IP'), (directions) => set('CLUSTER-IP', directions)),
     `-A ${names.SERVICES} ${about('EXTERNAL-IP')} ${set('EXTERNAL-IP', 'dst,dst')} ${MASQ}`,
     `-A ${names.SERVICES} ${about('EXTERNAL-IP-LOCAL')} ${set('EXTERNAL-IP-LOCAL', 'dst,dst')} ${ownSource} ${MASQ}`,
     ...(['EXTERNAL-IP', 'EXTERNAL-IP-LOCAL'] as const).flatMap((kind) => [
@@ -142,17 +145,17 @@ function clusterMasquerade(
   { masqueradeAll, local }: TrafficOptions,
   about: string,
   set: (directions: string) => string,
-): string {
+): string[] {
   const start = `-A ${names.SERVICES}`;
   const end = `-j ${names.MARK_MASQ}`;
-  if (masqueradeAll === true) return `${start} ${about} ${set('dst,dst')} ${end}`;
-  if (local === undefined) return `${start} ${about} ${set('src,dst')} ${end}`;
-  return `${start} ${notFromPods(local)}${about} ${set('dst,dst')} ${end}`;
+  if (masqueradeAll === true) return [`${start} ${about} ${set('dst,dst')} ${end}`];
+  if (local === undefined) return [`${start} ${about} ${set('src,dst')} ${end}`];
+  return notFromPods(local).map((others) => `${start} ${others}${about} ${set('dst,dst')} ${end}`);
 }
 
-/** Matches everything where there is no way to tell. */
-function notFromPods(local: LocalDetector | undefined): string {
-  if (local === undefined) return '';
-  if (local.by === 'cidr') return `! -s ${local.cidr} `;
-  return `! -i ${local.by === 'interface' ? local.name : `${local.prefix}+`} `;
+/** A match of everything where there is no way to tell; none where all is a pod's. */
+function notFromPods(local: LocalDetector | undefined): string[] {
+  if (local === undefined) return [''];
+  if (local.by === 'cidr') return isEverywhere(local.cidr) ? [] : [`! -s ${local.cidr} `];
+  return [`! -i ${local.by === 'interface' ? local.name : `${local.prefix}+`} `];
 }

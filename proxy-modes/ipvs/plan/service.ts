@@ -3,9 +3,9 @@ import {
   bitsOf,
   type Cidr,
   contains,
-  formatCidr,
-  formatIp,
   parseCidr,
+  printedCidr,
+  printedIp,
   subnets,
 } from '../../../src/api/ip.js';
 import type { IpvsServiceKey, IpvsServiceOptions } from '../../../src/kernel/ipvs/port.js';
@@ -154,6 +154,6 @@ const isLoopback = (ip: string) => ip.startsWith('127.') || ip === '::1';
 function networks(range: Cidr | undefined): string[] {
   if (range === undefined) return [];
   const all = bitsOf(range.family);
-  if (range.prefix === 0) return [...subnets(range, 1)].map(formatCidr);
-  return [range.prefix === all ? formatIp({ family: range.family, value: range.base }) : formatCidr(range)];
+  if (range.prefix === 0) return [...subnets(range, 1)].map(printedCidr);
+  return [range.prefix === all ? printedIp({ family: range.family, value: range.base }) : printedCidr(range)];
 }

@@ -1,5 +1,6 @@
 // The rules of one port of a service: its packets go to the socket that relays for it. Pure.
 // Guarantees: clients outside the source ranges find no rule, and so nobody.
+import { inNetwork } from '../../iptables/spelling.js';
 import type { ServicePort, TrafficOptions } from '../../mode.js';
 import { allowedSources } from '../../sources.js';
 import * as names from '../names.js';
@@ -29,8 +30,8 @@ export function planService(
   const open = new Set([port.clusterIp, ...port.externalIps]);
   const guarded = new Set(loadBalancerIps.filter((ip) => !open.has(ip)));
   const sources =
-    sourceRanges.length === 0 ? [''] : allowedSources(port, options).map((range) => `-s ${range} `);
-  const networks = nodePortCidrs === undefined ? [''] : nodePortCidrs.map((cidr) => `-d ${cidr} `);
+    sourceRanges.length === 0 ? [''] : allowedSources(port, options).map((range) => inNetwork('-s', range));
+  const networks = nodePortCidrs === undefined ? [''] : nodePortCidrs.map((cidr) => inNetwork('-d', cidr));
   return [
     ...[...open].flatMap((ip) => to(portals, `-d ${ip}/${bits} `, port.port)),
     ...[...guarded].flatMap((ip) =>
