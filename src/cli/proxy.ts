@@ -22,7 +22,7 @@ import {
   splitList,
 } from '../proxy/config.js';
 import { ProxyError } from '../proxy/error.js';
-import { MODE_NAMES } from '../proxy/modeNames.js';
+import { MODE_NAMES, type ModeName } from '../proxy/modeNames.js';
 import { levelOf, makeLog } from './log.js';
 import { durationMs, portNumber, wholeNumber } from './numbers.js';
 import { switchOption } from './stock/booleans.js';
@@ -177,7 +177,9 @@ export function proxyCommand(terminal: Terminal): Command {
 }
 
 async function run(flags: Flags, terminal: Terminal): Promise<void> {
-  const config = settle(await fileOf(flags), overridesOf(flags));
+  const document = await documentOf(flags);
+  const configFor = (mode?: ModeName) => proxyConfig(flags, document, mode);
+  const config = configFor();
   if (flags.cleanup === true) return cleanUp(config, terminal);
   if (flags.initOnly === true) return initialize(config, terminal);
   if (config.kubeconfig === '')
@@ -198,7 +200,7 @@ async function run(flags: Flags, terminal: Terminal): Promise<void> {
   const recorder = makeEventRecorder(client, { component: 'kube-proxy', host: nodeName, log });
   const refused = (service: Stored<V1Service>, why: string) =>
     recorder.event(referenceTo(SERVICES, service), 'Warning', 'ProxyRefused', `${nodeName}: ${why}`);
-  const proxy = await startProxy({ config, nodeName, informers, table: TABLE, refused, log });
+  const proxy = await startProxy({ config, configFor, nodeName, informers, table: TABLE, refused, log });
   log.info('serving', { mode: proxy.mode, node: nodeName });
   await ended();
   await proxy.stop();
@@ -225,12 +227,11 @@ async function initialize(config: ProxyConfig, terminal: Terminal): Promise<void
   if (failed.size > 0) terminal.setExitCode(1);
 }
 
-async function fileOf({ config, proxyMode }: Flags): Promise<ConfigOverrides> {
-  if (config === undefined) return {};
-  let document: unknown;
+async function documentOf({ config }: Flags): Promise<unknown> {
+  if (config === undefined) return undefined;
   const { parse } = await import('yaml');
   try {
-    document = parse(await readFile(config, 'utf8'));
+    return parse(await readFile(config, 'utf8')) ?? {};
   } catch (cause) {
     throw new ProxyError(
       'BAD_CONFIG',
@@ -238,13 +239,23 @@ async function fileOf({ config, proxyMode }: Flags): Promise<ConfigOverrides> {
       { cause },
     );
   }
-  return readConfigFile(document, proxyMode as ProxyConfig['mode'] | undefined);
+}
+
+/**
+ * The flags over the file (undefined: none), for the mode that they name or the one that the machine has chosen: each has
+ * sections and flags of its own.
+ */
+export function proxyConfig(flags: Flags, document: unknown, mode?: ModeName): ProxyConfig {
+  const named = mode ?? (flags.proxyMode as ConfigOverrides['mode']);
+  const file = document === undefined ? {} : readConfigFile(document, named);
+  return settle(file, overridesOf(flags, named ?? file.mode ?? 'auto'));
 }
 
 const at = (address: string, port: number | undefined) =>
   port === undefined ? undefined : `${address}:${port}`;
 
-function overridesOf(flags: Flags): ConfigOverrides {
+function overridesOf(flags: Flags, settled: ConfigOverrides['mode']): ConfigOverrides {
+  const isIpvs = settled === 'ipvs';
   return {
     kubeconfig: flags.kubeconfig,
     hostnameOverride: flags.hostnameOverride,
@@ -260,8 +271,9 @@ function overridesOf(flags: Flags): ConfigOverrides {
     masqueradeAll: flags.masqueradeAll,
     masqueradeBit: flags.iptablesMasqueradeBit,
     localhostNodePorts: flags.iptablesLocalhostNodeports,
-    syncPeriodMs: flags.iptablesSyncPeriod ?? flags.ipvsSyncPeriod,
-    minSyncPeriodMs: flags.iptablesMinSyncPeriod ?? flags.ipvsMinSyncPeriod,
+    // As kube-proxy: those of iptables are for every mode but IPVS.
+    syncPeriodMs: isIpvs ? flags.ipvsSyncPeriod : flags.iptablesSyncPeriod,
+    minSyncPeriodMs: isIpvs ? flags.ipvsMinSyncPeriod : flags.iptablesMinSyncPeriod,
     ipvsScheduler: flags.ipvsScheduler,
     ipvsExcludeCidrs: splitList(flags.ipvsExcludeCidrs),
     ipvsStrictArp: flags.ipvsStrictArp,

@@ -27,7 +27,7 @@ import { type KubeletProcessOptions, openKubelet } from '../kubelet/process.js';
 import { makeAccess } from '../kubelet/server/access.js';
 import { openPolicyEngine, type PolicyEngine } from '../network/policy/standalone.js';
 import { traceRoutes } from '../network/policy/traceRoutes.js';
-import { settle, trafficOf } from '../proxy/config.js';
+import { type ConfigOverrides, settle } from '../proxy/config.js';
 import type { Moment } from '../proxy/kernelSettings.js';
 import { serveProxy } from '../proxy/serving.js';
 import { savedKubelet, savedProxy } from './componentFiles.js';
@@ -40,7 +40,7 @@ import type { Layout } from './layout.js';
 import { type NodeIdentity, openNodeIdentity, type PartClients } from './nodeIdentity.js';
 import { closeWrittenNetwork, startNodeNetwork } from './nodeNetwork.js';
 import { podNetns } from './podNetns.js';
-import { openProxyMode } from './proxyMode.js';
+import { modeOptions, openProxyMode } from './proxyMode.js';
 import { makeProxySettings } from './proxySettings.js';
 import { openRegistry } from './registry/server.js';
 import { DNS_ADDRESS, serviceAddress } from './serviceAddress.js';
@@ -230,21 +230,19 @@ async function startProxy(options: AgentOptions, self: Informer<V1Node>, { clien
   const own = log.with({ part: 'proxy' });
   // Another cluster of this machine may have the ports: its neighbour serves without them.
   const ours = { minSyncPeriodMs: 20, conntrackMaxPerCore: 0, bindAddressHardFail: false };
-  const config = settle(ours, await savedProxy(layout, settings.proxyMode), {
-    clusterCidrs: rangesOf(settings.clusterCidr),
-    hostnameOverride: settings.nodeName,
-    mode: settings.proxyMode,
-  });
-  const isByRange = config.detectLocalMode === 'NodeCIDR';
+  const configFor = async (mode: ConfigOverrides['mode']) =>
+    settle(ours, await savedProxy(layout, mode), {
+      clusterCidrs: rangesOf(settings.clusterCidr),
+      hostnameOverride: settings.nodeName,
+      mode: settings.proxyMode,
+    });
+  const { detectLocalMode } = await configFor(settings.proxyMode);
+  const isByRange = detectLocalMode === 'NodeCIDR';
   const node = isByRange ? await when(self, signal, ({ spec }) => spec.podCIDR !== undefined) : undefined;
-  const { mode, release } = await openProxyMode(
-    { layout, settings, log: own },
-    {
-      table: layout.proxyTable,
-      families: config.clusterCidrs.map((cidr) => (cidr.includes(':') ? 'ip6' : 'ip')),
-      traffic: trafficOf(config, { ips: nodeIps, podCidrs: node?.spec.podCIDRs ?? [] }),
-    },
+  const { mode, release } = await openProxyMode({ layout, settings, log: own }, async (name) =>
+    modeOptions(layout, await configFor(name), { ips: nodeIps, podCidrs: node?.spec.podCIDRs ?? [] }),
   );
+  const config = await configFor(mode.name);
   // After the mode has noted which tables were there before the cluster was.
   const { makeIPTablesUtilChains = true } = await savedKubelet(layout);
   const endChains = makeIPTablesUtilChains ? await keepKubeletChains(layout, { log: own }) : () => {};

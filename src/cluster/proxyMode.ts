@@ -5,9 +5,11 @@ import type { ProxyMode } from '../../proxy-modes/mode.js';
 import type { Log } from '../api/log.js';
 import { openNft } from '../kernel/nftables/adapter.js';
 import type { NftPort } from '../kernel/nftables/port.js';
+import { ipvsOf, type ProxyConfig, settle, trafficOf } from '../proxy/config.js';
 import { MODE_NAMES, type ModeName } from '../proxy/modeNames.js';
 import { cleanUpModes, type ModeOptions, openBestMode, openMode } from '../proxy/modes.js';
 import { claimChains } from '../proxy/soleProxy.js';
+import { savedProxy } from './componentFiles.js';
 import { readIfThere, writePrivate } from './files.js';
 import { removeUnusedTables, tablesOfIptables } from './iptablesTables.js';
 import type { Layout } from './layout.js';
@@ -46,15 +48,15 @@ interface OpenedMode {
 /** Opens the mode of the settings, after what another mode of this cluster left is removed. Rejects where another proxy has them. */
 export async function openProxyMode(
   { layout, settings, log, lockDir }: OpenOptions,
-  options: ModeOptions,
+  optionsFor: (name: ModeName) => Promise<ModeOptions>,
 ): Promise<OpenedMode> {
   const { proxyMode } = settings;
   const former = await readNote(layout);
   const tables = former?.tables ?? (await withNft(tablesOfIptables));
   const chosen =
     proxyMode === 'auto'
-      ? await openBestMode(options)
-      : { mode: await openMode(proxyMode, options), why: 'as asked' };
+      ? await openBestMode(optionsFor)
+      : { mode: await openMode(proxyMode, await optionsFor(proxyMode)), why: 'as asked' };
   const claim = await Promise.resolve(
     claimChains(chosen.mode.name, { log, ...(lockDir === undefined ? {} : { dir: lockDir }) }),
   ).catch((error: unknown) => {
@@ -84,6 +86,25 @@ async function withNft<T>(work: (nft: NftPort) => Promise<T>): Promise<T> {
 }
 
 async function removeMode(layout: Layout, name: ModeName): Promise<void> {
-  const options: ModeOptions = { table: layout.proxyTable, families: ['ip', 'ip6'], traffic: {} };
-  for (const [, error] of await cleanUpModes([name], options)) throw error;
+  for (const [, error] of await cleanUpModes([name], await removalOptions(layout, name))) throw error;
+}
+
+/** With networks that the cluster's file excludes; without a file that can be read, none is. */
+export async function removalOptions(layout: Layout, name: ModeName): Promise<ModeOptions> {
+  const { ipvs } = modeOptions(layout, settle(await savedProxy(layout, name).catch(() => ({}))));
+  return { table: layout.proxyTable, families: ['ip', 'ip6'], traffic: {}, ...(ipvs && { ipvs }) };
+}
+
+/** What a mode of this node is made with. Pure. */
+export function modeOptions(
+  { proxyTable }: Pick<Layout, 'proxyTable'>,
+  config: ProxyConfig,
+  node: Parameters<typeof trafficOf>[1] = { ips: [], podCidrs: [] },
+): ModeOptions {
+  return {
+    table: proxyTable,
+    families: config.clusterCidrs.map((cidr) => (cidr.includes(':') ? 'ip6' : 'ip')),
+    traffic: trafficOf(config, node),
+    ipvs: ipvsOf(config),
+  };
 }

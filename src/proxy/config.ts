@@ -3,7 +3,7 @@
 // starts.
 
 import type { IpFamily, LocalDetector, PerFamily, TrafficOptions } from '../../proxy-modes/mode.js';
-import { parseCidr } from '../api/ip.js';
+import { parseCidr, printedCidr } from '../api/ip.js';
 import { LOG_FORMATS, type LogFormat } from '../api/log.js';
 import { ConfigFields } from '../base/configFields.js';
 import { goDurationMs } from '../base/goDuration.js';
@@ -245,15 +245,20 @@ export function trafficOf(
   const traffic = (family: IpFamily): TrafficOptions => {
     const ours = (texts: readonly string[]) =>
       texts.filter((text) => text.includes(':') === (family === 'ip6'));
+    // In one spelling, without bits of hosts.
+    const networks = (texts: readonly string[]) =>
+      ours(texts)
+        .flatMap((text) => parseCidr(text) ?? [])
+        .map(printedCidr);
     const local = detector(config, {
-      clusterCidrs: ours(config.clusterCidrs),
-      podCidrs: ours(node.podCidrs),
+      clusterCidrs: networks(config.clusterCidrs),
+      podCidrs: networks(node.podCidrs),
     });
     const addresses = config.nodePortAddresses.includes('primary')
       ? ours(node.ips)
           .slice(0, 1)
           .map((ip) => `${ip}/${family === 'ip' ? 32 : 128}`)
-      : ours(config.nodePortAddresses);
+      : networks(config.nodePortAddresses);
     return {
       ...(local === undefined ? {} : { local }),
       masqueradeAll: config.masqueradeAll,

@@ -4,8 +4,9 @@
 import { writeFile } from 'node:fs/promises';
 import { iptablesMode } from '../../proxy-modes/iptables/mode.js';
 import { OWNED as IPTABLES_OWNED } from '../../proxy-modes/iptables/plan/base.js';
-import { type Ownership, removal } from '../../proxy-modes/iptables/tables.js';
+import type { Ownership } from '../../proxy-modes/iptables/tables.js';
 import { IpvsMode } from '../../proxy-modes/ipvs/mode.js';
+import { OWNED as IPVS_OWNED } from '../../proxy-modes/ipvs/plan/base.js';
 import type { IpFamily, PerFamily, ProxyMode, TrafficOptions } from '../../proxy-modes/mode.js';
 import { NftablesMode } from '../../proxy-modes/nftables/mode.js';
 import { userspaceMode } from '../../proxy-modes/userspace/mode.js';
@@ -21,6 +22,7 @@ import { openNft } from '../kernel/nftables/adapter.js';
 import { openRoute } from '../kernel/route/adapter.js';
 import { ProxyError } from './error.js';
 import { MODE_NAMES, type ModeName } from './modeNames.js';
+import { alsoCleaning } from './otherBackend.js';
 
 /** The nft back end of iptables needs minutes to write ten thousand services at once. */
 const RESTORE_TIMEOUT_MS = 900_000;
@@ -44,76 +46,52 @@ export interface ModeOptions {
   setSysctl?(name: string, value: string): Promise<void>;
 }
 
-const OPENERS: Readonly<Record<ModeName, (options: ModeOptions) => Promise<ProxyMode>>> = {
-  nftables: openNftablesMode,
+/** What of the tables of iptables is whose. */
+const OWNED: Readonly<Record<Exclude<ModeName, 'nftables'>, Ownership>> = {
+  iptables: IPTABLES_OWNED,
+  ipvs: IPVS_OWNED,
+  userspace: USERSPACE_OWNED,
+};
+
+/** A mode, and what it writes its rules with. */
+interface Opened {
+  readonly mode: ProxyMode;
+  readonly ports: PerFamily<IptablesPort>;
+}
+
+const OPENERS: Readonly<Record<keyof typeof OWNED, (options: ModeOptions) => Promise<Opened>>> = {
   iptables: async (options) => {
     const ports = await iptablesPorts(options);
+    const { traffic, netns } = options;
     const isNft = Object.values(ports).some(({ backend }) => backend === 'nft');
-    const mode = iptablesMode({
-      ports,
-      traffic: options.traffic,
-      ...(isNft ? { nft: await openNft(options.netns) } : {}),
-    });
-    return alsoCleaning(mode, () => cleanOtherBackend(ports, options, IPTABLES_OWNED));
+    return { ports, mode: iptablesMode({ ports, traffic, ...(isNft ? { nft: await openNft(netns) } : {}) }) };
   },
   ipvs: async (options) => {
     const ipvs = await openIpvs(options.netns);
-    return new IpvsMode({
+    const ports = await iptablesPorts(options);
+    const mode = new IpvsMode({
       ipvs,
       ipset: await openIpset(options.netns),
       route: await openRoute(options.netns),
-      iptables: await iptablesPorts(options),
+      iptables: ports,
       traffic: options.traffic,
       ...options.ipvs,
       setSysctl: options.setSysctl ?? ((name, value) => writeFile(`/proc/sys/${name}`, value)),
     });
+    return { ports, mode };
   },
   userspace: async (options) => {
     const ports = await iptablesPorts(options);
-    const mode = userspaceMode({ ports, traffic: options.traffic });
-    return alsoCleaning(mode, () => cleanOtherBackend(ports, options, USERSPACE_OWNED));
+    return { ports, mode: userspaceMode({ ports, traffic: options.traffic }) };
   },
 };
 
-/** The mode, with a clean-up elsewhere after its first sync and with its own. */
-function alsoCleaning(mode: ProxyMode, clean: () => Promise<void>): ProxyMode {
-  let isDue = true;
-  return {
-    ...mode,
-    sync: async (state, changed) => {
-      const report = await mode.sync(state, changed);
-      // What cannot be removed now is tried again after the next sync; the rules are in place all the same.
-      if (isDue)
-        await clean().then(
-          () => {
-            isDue = false;
-          },
-          () => undefined,
-        );
-      return report;
-    },
-    cleanUp: async () => {
-      await mode.cleanUp();
-      await clean();
-    },
-  };
-}
-
-/** Rules of ours in the back end that is not used: they would go on winning. */
-async function cleanOtherBackend(
-  ports: PerFamily<IptablesPort>,
-  { netns }: ModeOptions,
-  owned: Ownership,
-): Promise<void> {
-  for (const { family, backend } of Object.values(ports)) {
-    const unused = backend === 'nft' ? 'legacy' : 'nft';
-    // A back end that this machine has not, or cannot be read, holds nothing of ours.
-    const other = await openIptables({ family, backend: unused, netns }).catch(() => undefined);
-    const found = await other?.save().catch(() => undefined);
-    const lines = found === undefined ? [] : removal(owned, found);
-    if (lines.length > 0) await other?.restore(lines);
-    other?.close();
-  }
+async function open(name: ModeName, options: ModeOptions): Promise<ProxyMode> {
+  if (name === 'nftables') return openNftablesMode(options);
+  const { mode, ports } = await OPENERS[name](options);
+  const openOther = ({ family, backend }: IptablesPort) =>
+    openIptables({ family, backend: backend === 'nft' ? 'legacy' : 'nft', netns: options.netns });
+  return alsoCleaning(mode, { owned: OWNED[name], ports, openOther });
 }
 
 export async function openNftablesMode({ netns, table, families, traffic }: ModeOptions): Promise<ProxyMode> {
@@ -144,19 +122,21 @@ async function iptablesPorts({ families, netns, backend }: ModeOptions): Promise
 
 export async function openMode(name: ModeName, options: ModeOptions): Promise<ProxyMode> {
   try {
-    return await OPENERS[name](options);
+    return await open(name, options);
   } catch (cause) {
     const why = messageOf(cause);
     throw new ProxyError('MODE_MISSING', `the ${name} mode cannot run on this machine: ${why}`, { cause });
   }
 }
 
-/** The first of the modes, in the order of preference, that this machine has; and why the ones before it are not. */
-export async function openBestMode(options: ModeOptions): Promise<{ mode: ProxyMode; why: string }> {
+/** The first of the modes, in the order of preference, that this machine has; and why the ones before it are not. Each is tried with options of its own. */
+export async function openBestMode(
+  optionsFor: (name: ModeName) => ModeOptions | Promise<ModeOptions>,
+): Promise<{ mode: ProxyMode; why: string }> {
   const refusals: string[] = [];
   for (const name of MODE_NAMES) {
     try {
-      const mode = await openMode(name, options);
+      const mode = await openMode(name, await optionsFor(name));
       return { mode, why: refusals.length === 0 ? 'the kernel has nf_tables' : refusals.join('; ') };
     } catch (error) {
       if (!(error instanceof ProxyError)) throw error;

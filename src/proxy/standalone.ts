@@ -12,13 +12,15 @@ import type { FileLock } from '../kernel/fileLock.js';
 import { ipvsOf, type ProxyConfig, trafficOf } from './config.js';
 import { ProxyError } from './error.js';
 import { applyKernelSettings } from './kernelSettings.js';
-import { MODE_NAMES } from './modeNames.js';
+import { MODE_NAMES, type ModeName } from './modeNames.js';
 import { cleanUpModes, type ModeOptions, openBestMode, openMode, sharesChains } from './modes.js';
 import { type ServingOptions, serveProxy } from './serving.js';
 import { claimTable, SHARED_CHAINS } from './soleProxy.js';
 
 export interface StandaloneOptions {
   readonly config: ProxyConfig;
+  /** The configuration where the machine has chosen the mode; `config` when left out. */
+  configFor?(mode: ModeName): ProxyConfig;
   readonly nodeName: string;
   readonly informers: Informers;
   readonly table: string;
@@ -61,11 +63,15 @@ async function startAlone(options: StandaloneOptions): Promise<StandaloneProxy> 
       'BAD_CONFIG',
       `detectLocalMode NodeCIDR needs the range of pods of this node, and ${nodeName} was given none in ${RANGE_WAIT_MS / 60_000} minutes`,
     );
-  const modeOptions = await modeOptionsOf(options, node);
-  const mode = await chooseMode(config, modeOptions, log);
+  const families = options.families ?? (await familiesHere());
+  const configFor = (name: ModeName) => options.configFor?.(name) ?? config;
+  const optionsFor = (name: ModeName) =>
+    modeOptionsOf({ table: options.table, families, config: configFor(name) }, node);
+  const mode = await chooseMode(config, optionsFor, log);
   const chains = await chainsFor(mode, options);
+  const chosen = { config: configFor(mode.name), modeOptions: optionsFor(mode.name) };
   try {
-    return await startMode({ ...options, mode, modeOptions, chains });
+    return await startMode({ ...options, ...chosen, mode, chains });
   } catch (error) {
     chains?.release();
     throw error;
@@ -115,11 +121,11 @@ async function startMode(options: Chosen): Promise<StandaloneProxy> {
   return { mode: mode.name, stop: () => serving.stop().finally(() => chains?.release()) };
 }
 
-async function chooseMode(config: ProxyConfig, options: ModeOptions, log: Log) {
+async function chooseMode(config: ProxyConfig, optionsFor: (name: ModeName) => ModeOptions, log: Log) {
   if (config.mode === 'ipvs')
     log.warn('Kubernetes has deprecated the ipvs mode since 1.35; nftables takes its place', {});
-  if (config.mode !== 'auto') return openMode(config.mode, options);
-  const { mode, why } = await openBestMode(options);
+  if (config.mode !== 'auto') return openMode(config.mode, optionsFor(config.mode));
+  const { mode, why } = await openBestMode(optionsFor);
   log.info('chose a proxy mode', { mode: mode.name, why });
   return mode;
 }
@@ -135,15 +141,14 @@ export function nodeIps(
   return ['0.0.0.0', '::', ''].includes(bindAddress) ? told : [bindAddress, ...told];
 }
 
-async function modeOptionsOf(
-  options: StandaloneOptions,
+function modeOptionsOf(
+  { config, table, families }: Pick<ModeOptions, 'table' | 'families'> & { readonly config: ProxyConfig },
   node: Stored<V1Node> | undefined,
-): Promise<ModeOptions> {
-  const { config, table } = options;
+): ModeOptions {
   const podCidrs = node?.spec.podCIDRs ?? [];
   return {
     table,
-    families: options.families ?? (await familiesHere()),
+    families,
     traffic: trafficOf(config, { ips: nodeIps(config, node), podCidrs }),
     ipvs: ipvsOf(config),
   };

@@ -26,7 +26,9 @@ describeWith({ root: true, tools: ['iptables-nft-restore'] }, 'a proxy in the ip
     const layout = { ...layoutOf(path.join(dir, 'data')), runDir: path.join(dir, 'run') };
     const cluster = { layout, settings: { proxyMode: 'iptables' }, log: silentLog, lockDir: dir } as const;
     const options = { table: 't', families: ['ip'], traffic: {} } as const;
-    await expect(openProxyMode(cluster, options)).rejects.toMatchObject({ code: 'ALREADY_RUNNING' });
+    await expect(openProxyMode(cluster, async () => options)).rejects.toMatchObject({
+      code: 'ALREADY_RUNNING',
+    });
     expect(existsSync(layout.runDir)).toBe(false);
     const informers = new StaticInformers();
     informers.of(NODES).set({ metadata: { ...meta('n1'), namespace: undefined }, spec: {}, status: {} });

@@ -166,6 +166,12 @@ describe('the configuration of a proxy', () => {
       by: 'cidr',
       cidr: '10.244.3.0/24',
     });
+    // Whoever writes an address for its network means the network.
+    const loose = settle({ clusterCidrs: ['10.244.0.1/16'], nodePortAddresses: ['FD00:0::7/64'] });
+    expect(trafficOf(loose, node)).toMatchObject({
+      ip: { local: { by: 'cidr', cidr: '10.244.0.0/16' } },
+      ip6: { nodePortCidrs: ['fd00::/64'] },
+    });
     const bridge = settle({ detectLocalMode: 'BridgeInterface', bridgeInterface: 'cni0' });
     expect(trafficOf(bridge, node).ip6?.local).toEqual({ by: 'interface', name: 'cni0' });
   });
