@@ -1,6 +1,6 @@
 // nf_tables rules for the VXLAN packets between nodes: accepted only from nodes, and not tracked. Pure.
-// Guarantees: one transaction replaces what was there, so packets of nodes that stay pass all the while; packets to other
-// addresses, and of Services that use the same port, are left alone.
+// Guarantees: one transaction replaces what was there, so packets of nodes that stay pass all the while; no stranger's packet
+// reaches the device by whatever address of this node; packets of Services that use the same port are left alone.
 import type { Family } from '../../api/ip.js';
 import {
   dport,
@@ -26,6 +26,8 @@ interface CarrierRules {
 }
 
 const BEFORE_TRACKING = -300;
+/** What rules or IPVS sent elsewhere does not come here. */
+const BEFORE_DELIVERY = 200;
 const NODES = 'nodes';
 const FAMILIES = {
   IPv4: { family: 'ip', type: 'ipv4_addr', source: 'ip saddr', destination: 'ip daddr', toAddress: ipDaddr },
@@ -47,10 +49,20 @@ export function vxlanRules({ table, family: words, port, own, peers }: CarrierRu
   const at = { family, table } as const;
   const carriers = [l4proto('udp'), dport(port)];
   const arriving = [...carriers, toAddress(own)];
-  const chains = {
-    prerouting: [rule(...arriving, notInSet(NODES, source), drop), rule(...arriving, notrack)],
-    output: [rule(...carriers, inSet(NODES, destination), notrack)],
-  } as const;
+  const chains = [
+    {
+      hook: 'prerouting',
+      priority: BEFORE_TRACKING,
+      rules: [rule(...arriving, notInSet(NODES, source), drop), rule(...arriving, notrack)],
+    },
+    // The device hears packets to every address of the node, its pods' gateway too.
+    { hook: 'input', priority: BEFORE_DELIVERY, rules: [rule(...carriers, notInSet(NODES, source), drop)] },
+    {
+      hook: 'output',
+      priority: BEFORE_TRACKING,
+      rules: [rule(...carriers, inSet(NODES, destination), notrack)],
+    },
+  ] as const;
   const elements = [...new Set(peers)].map((key) => ({ key }));
   return [
     ...removal(table, family),
@@ -59,16 +71,8 @@ export function vxlanRules({ table, family: words, port, own, peers }: CarrierRu
     ...(elements.length === 0
       ? []
       : [{ do: 'add', kind: 'element', ...at, set: NODES, type: [type], elements } as const]),
-    ...Object.entries(chains).flatMap(([hook, rules]): NftRequest[] => [
-      {
-        do: 'add',
-        kind: 'chain',
-        ...at,
-        name: hook,
-        type: 'filter',
-        hook: hook as 'prerouting' | 'output',
-        priority: BEFORE_TRACKING,
-      },
+    ...chains.flatMap(({ hook, priority, rules }): NftRequest[] => [
+      { do: 'add', kind: 'chain', ...at, name: hook, type: 'filter', hook, priority },
       ...rules.map(
         (expressions): NftRequest => ({ do: 'add', kind: 'rule', ...at, chain: hook, expressions }),
       ),

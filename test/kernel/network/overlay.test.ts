@@ -205,6 +205,22 @@ describeWith(
       await pings(two, one, 4);
       // The ping, and perhaps a look at checksums; five packets more if the stranger were heard.
       expect((await received()) - before).toBeLessThan(5);
+      // The device listens on every address of its node: on another of the link, and on the gateway of pods.
+      await one.ns.run('ip', 'address', 'add', '192.168.7.101/24', 'dev', 'eth0');
+      await stranger.ns.run('ip', 'route', 'add', '10.244.1.0/24', 'via', '192.168.7.1');
+      await one.ns.run(
+        'nft',
+        `add table ip w { counter seen { }; chain c { type filter hook prerouting priority 0;
+           ip daddr { 192.168.7.101, 10.244.1.1 } udp dport 8472 counter name seen; }; }`,
+      );
+      const unheard = await received();
+      for (let packet = 0; packet < 5; packet++)
+        for (const to of ['192.168.7.101', '10.244.1.1'])
+          await stranger.ns.run('python3', '-c', FORGED, to, mac);
+      // They come in, as those of a Service would, which rules send on from here.
+      expect(await one.ns.run('nft', 'list', 'counter', 'ip', 'w', 'seen')).toContain('packets 10 ');
+      await pings(two, one, 4);
+      expect((await received()) - unheard).toBeLessThan(5);
       // Between nodes nothing is tracked; what has only the port in common, such as a Service's packets, is.
       await one.ns.run(
         'nft',
