@@ -1,11 +1,12 @@
 // Queries for names outside the cluster: forwarded to the host's name servers, answers cached for their TTL.
-// Guarantees: equal queries share one in flight; an answer must match its query; memory is bounded; a server that does not
-// answer is used after the others.
+// Guarantees: equal queries share one in flight; an answer must match its query; memory and connections are bounded; a server
+// that does not answer is used after the others.
 import { randomInt } from 'node:crypto';
 import net, { isIP } from 'node:net';
 import packet, { type Answer, type Packet } from 'dns-packet';
 import { canonicalIp } from '../api/ip.js';
 import type { Log } from '../api/log.js';
+import { Tally } from '../base/tally.js';
 import { OPT, type Reply, type ResponseCode } from './message.js';
 import { Upstream } from './upstream.js';
 
@@ -27,6 +28,8 @@ const TIMEOUT_MS = 2_000;
 const MAX_ENTRIES = 10_000;
 const MAX_TTL_S = 3_600;
 const NEGATIVE_TTL_S = 30;
+/** Connections to name servers; each takes a descriptor of the process. */
+export const MAX_CONNECTIONS = 128;
 const CODES: Readonly<Record<number, ResponseCode>> = {
   0: 'NOERROR',
   2: 'SERVFAIL',
@@ -62,6 +65,7 @@ export function makeForwarder(options: ForwarderOptions): Forwarder {
   const { servers, timeoutMs = TIMEOUT_MS, port = SERVER_PORT, log, now = Date.now } = options;
   const kept = new Map<string, Kept>();
   const asking = new Map<string, Promise<Reply>>();
+  const connections = new Tally();
   const upstreams = servers.map((server) => ({ server, upstream: new Upstream({ server, port, now }) }));
 
   const askServers = async (name: string, type: string): Promise<Reply> => {
@@ -71,7 +75,7 @@ export function makeForwarder(options: ForwarderOptions): Forwarder {
     );
     for (const { server, upstream } of order) {
       try {
-        const answer = await exchange({ upstream, server, port, name, type, timeoutMs });
+        const answer = await exchange({ upstream, connections, server, port, name, type, timeoutMs });
         return replyOf(answer);
       } catch (error) {
         log.debug('a name server did not answer', { server, error });
@@ -133,6 +137,7 @@ function aged({ reply, from }: Kept, now: number): Reply {
 
 interface Exchange {
   readonly upstream: Upstream;
+  readonly connections: Tally;
   readonly server: string;
   readonly port: number;
   readonly name: string;
@@ -141,7 +146,7 @@ interface Exchange {
 }
 
 async function exchange(options: Exchange): Promise<Packet> {
-  const { upstream, name, type, timeoutMs } = options;
+  const { upstream, connections, server, name, type, timeoutMs } = options;
   const encode = (id: number) => encodeQuestion(id, name, type);
   const read = (bytes: Buffer, id: number) => {
     const message = tryDecode(bytes);
@@ -155,8 +160,10 @@ async function exchange(options: Exchange): Promise<Packet> {
   };
   const answer = await upstream.ask<Packet>({ encode, read }, timeoutMs);
   if (((answer.flags ?? 0) & packet.TRUNCATED_RESPONSE) === 0) return answer;
+  if (connections.all >= MAX_CONNECTIONS) throw new Error('too many questions over TCP are under way');
+  const leave = connections.take(server);
   const id = randomInt(0x10000);
-  return overTcp(options, encode(id), (bytes) => read(bytes, id));
+  return overTcp(options, encode(id), (bytes) => read(bytes, id)).finally(leave);
 }
 
 function encodeQuestion(id: number, name: string, type: string): Buffer {

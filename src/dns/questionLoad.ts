@@ -2,8 +2,8 @@
 // Guarantees: no query is accepted beyond a limit; a client without queries in flight takes no memory.
 import { Tally } from '../base/tally.js';
 
-const MAX_OF_CLIENT = 256;
-const MAX_IN_ALL = 4096;
+export const MAX_OF_CLIENT = 256;
+export const MAX_IN_ALL = 4096;
 
 export class QuestionLoad {
   readonly #underWay = new Tally();

@@ -20,6 +20,8 @@ interface DnsServerOptions {
   readonly serves: readonly string[];
   /** Also these; the address is in its shortest form. */
   alsoServes?(address: string): boolean;
+  /** After which a connection without a question ends. */
+  readonly idleMs?: number;
   readonly log: Log;
 }
 
@@ -31,13 +33,13 @@ export interface DnsServer {
 /** As CoreDNS. */
 const MAX_ALIASES = 8;
 const TCP_IDLE_MS = 10_000;
-const MAX_TCP = 512;
+export const MAX_TCP = 512;
 /** Of one connection; the rest waits unread. */
 const MAX_TCP_QUESTIONS = 16;
 const MAX_MESSAGE = 65_535;
 
 export async function openDnsServer(options: DnsServerOptions): Promise<DnsServer> {
-  const { address, port } = options;
+  const { address, port, idleMs = TCP_IDLE_MS } = options;
   const mayAsk = askers(options);
   const load = new QuestionLoad();
   const family = isIP(address) === 6 ? 'udp6' : 'udp4';
@@ -48,7 +50,7 @@ export async function openDnsServer(options: DnsServerOptions): Promise<DnsServe
     socket.on('close', () => clients.delete(socket));
     socket.on('error', () => socket.destroy());
     if (!mayAsk(socket.remoteAddress ?? '')) return void socket.destroy();
-    socket.setTimeout(TCP_IDLE_MS, () => socket.destroy());
+    socket.setTimeout(idleMs, () => socket.destroy());
     serveTcp(options, socket, load).then(
       () => socket.end(),
       () => socket.destroy(),

@@ -4,9 +4,9 @@ import net from 'node:net';
 import packet, { type Packet } from 'dns-packet';
 import { describe, expect, test } from 'vitest';
 import { silentLog } from '../../../src/api/log.js';
-import { type Forwarder, makeForwarder, withLength } from '../../../src/dns/forward.js';
+import { type Forwarder, MAX_CONNECTIONS, makeForwarder, withLength } from '../../../src/dns/forward.js';
 import type { Reply } from '../../../src/dns/message.js';
-import { askers, openDnsServer } from '../../../src/dns/server.js';
+import { askers, MAX_TCP, openDnsServer } from '../../../src/dns/server.js';
 import { Zone } from '../../../src/dns/zone.js';
 import { dnsWorlds, echo, type World } from '../../support/dnsWorld.js';
 
@@ -25,6 +25,20 @@ async function server(zone: Zone, upstream?: World, serves: string[] = []) {
   });
   closers.push(() => opened.close());
   return opened.port;
+}
+
+/** A name server whose answers over UDP are cut; `tcp` becomes the same over TCP. */
+async function cutAnswers(tcp: net.Server): Promise<World> {
+  // First: somebody else's connection may have the number of a free port of UDP.
+  await new Promise<void>((resolve) => tcp.listen(0, '127.0.0.1', resolve));
+  closers.push(() => new Promise((resolve) => tcp.close(resolve)));
+  const cut = (question: Packet): Packet => ({
+    id: question.id ?? 0,
+    type: 'response',
+    questions: question.questions ?? [],
+    flags: packet.TRUNCATED_RESPONSE,
+  });
+  return world(cut, (tcp.address() as net.AddressInfo).port);
 }
 
 function zoneOf(count: number): Zone {
@@ -226,16 +240,7 @@ describe('the name server', () => {
         socket.write(withLength(packet.encode({ ...echo(question), answers: many })));
       }),
     );
-    // First: somebody else's connection may have the number of a free port of UDP.
-    await new Promise<void>((resolve) => tcp.listen(0, '127.0.0.1', resolve));
-    closers.push(() => new Promise((resolve) => tcp.close(resolve)));
-    const cut = (question: Packet): Packet => ({
-      id: question.id ?? 0,
-      type: 'response',
-      questions: question.questions ?? [],
-      flags: packet.TRUNCATED_RESPONSE,
-    });
-    const outside = await world(cut, (tcp.address() as net.AddressInfo).port);
+    const outside = await cutAnswers(tcp);
     const port = await server(zoneOf(1), outside);
     expect((await overTcp(port, ask('example.com'))).answers).toHaveLength(200);
     expect(outside.asked).toBe(1);
@@ -378,4 +383,52 @@ test.each([
     alsoServes: (address) => address === '192.0.2.7',
   });
   expect(mayAsk(from)).toBe(isAnswered);
+});
+
+test('clients that are silent are let go, and no more are taken than there is room for', async () => {
+  const forwarder = makeForwarder({ servers: [], log: silentLog });
+  const at = { address: '127.0.0.1', port: 0, serves: [], log: silentLog };
+  const open = async (more: object) => {
+    const opened = await openDnsServer({ zone: zoneOf(1), forwarder, ...at, ...more });
+    closers.push(() => opened.close());
+    return opened.port;
+  };
+  const connect = (port: number) => {
+    const client = net.connect(port, at.address).on('error', () => {});
+    closers.push(() => client.destroy());
+    return client;
+  };
+  const silent = connect(await open({ idleMs: 50 }));
+  await new Promise((resolve) => silent.once('close', resolve));
+  const port = await open({});
+  const clients = Array.from({ length: MAX_TCP }, () => connect(port));
+  await Promise.all(clients.map((client) => new Promise((resolve) => client.once('connect', resolve))));
+  const [first] = clients;
+  const answered = new Promise((resolve) => first?.once('data', resolve));
+  const late = connect(port);
+  await new Promise((resolve) => late.once('close', resolve));
+  first?.write(withLength(ask('many.default.svc.cluster.local')));
+  await answered;
+});
+
+test('a flood of questions whose answers are cut opens a bounded number of connections', async () => {
+  let [now, most] = [0, 0];
+  const tcp = net.createServer((socket) => {
+    now += 1;
+    most = Math.max(most, now);
+    socket
+      .resume()
+      .on('error', () => {})
+      .on('close', () => {
+        now -= 1;
+      });
+  });
+  const outside = await cutAnswers(tcp);
+  const options = { servers: ['127.0.0.1'], port: outside.port, timeoutMs: 1000, log: silentLog };
+  const forwarder = makeForwarder(options);
+  const replies = await Promise.all(
+    Array.from({ length: 3 * MAX_CONNECTIONS }, (_, n) => forwarder.ask(`n${n}.example.com`, 'A')),
+  );
+  expect(new Set(replies.map((reply) => reply.code))).toEqual(new Set(['SERVFAIL']));
+  expect(most).toBe(MAX_CONNECTIONS);
 });
