@@ -63,7 +63,8 @@ interface ReadPolicy {
 
 export function policyOf({ metadata, spec }: Stored<V1NetworkPolicy>): ReadPolicy {
   const namespace = metadata.namespace ?? '';
-  const types = spec?.policyTypes ?? ['Ingress', ...((spec?.egress ?? []).length > 0 ? ['Egress'] : [])];
+  const { policyTypes: named = [], egress = [] } = spec ?? {};
+  const types = named.length > 0 ? named : ['Ingress', ...(egress.length > 0 ? ['Egress'] : [])];
   const messages: string[] = [];
   const rules: Partial<Record<Direction, PolicyRule[]>> = {};
   const read = (direction: Direction, some: readonly Rule[] = []) => {

@@ -93,3 +93,18 @@ test('of a NetworkPolicy that can be read nothing is said', () => {
   expect(reaches(ONE, '10.244.0.2')).toBe(true);
   expect(warnings).toEqual([]);
 });
+
+test('a NetworkPolicy whose types an older server left empty has those of its rules', () => {
+  const { put, reaches } = node();
+  put('a', { podSelector: { matchLabels: { name: 'two' } }, policyTypes: [] });
+  expect(reaches(ONE, '10.244.0.2')).toBe(false);
+  expect(reaches('10.244.0.2', ONE)).toBe(true);
+  put('a', { podSelector: { matchLabels: { name: 'two' } }, policyTypes: [], egress: [{ to: [] }, {}] });
+  expect(reaches('10.244.0.2', ONE)).toBe(true);
+  put('a', {
+    podSelector: { matchLabels: { name: 'two' } },
+    policyTypes: [],
+    egress: [{ ports: [{ port: 81 }] }],
+  });
+  expect(reaches('10.244.0.2', ONE)).toBe(false);
+});
