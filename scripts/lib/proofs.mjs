@@ -115,11 +115,11 @@ export const PROOFS = [
   },
   {
     name: 'policy-ipvs',
-    what: 'network policies of pods behind Services in the IPVS mode, in the virtual machine',
+    what: 'network policies of pods behind Services, and the chapter on network policies, in the IPVS mode in the virtual machine',
     env: { TRELLIS_POLICY_MODE: 'ipvs' },
     project: 'kernel',
     machine: 'qemu',
-    tests: ['network/policyServices'],
+    tests: ['network/policyServices', 'network/policyChapter'],
   },
   {
     name: 'chaos',

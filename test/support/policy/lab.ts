@@ -31,6 +31,7 @@ const FIRST_PORT = 20_000;
 const LAST_PORT = 60_000;
 
 const NODE_SCRIPT = `
+[ -d /proc/sys/net/bridge ] || modprobe br_netfilter
 echo 1 > /proc/sys/net/ipv4/ip_forward
 echo 1 > /proc/sys/net/ipv6/conf/all/forwarding
 ip link set lo up
@@ -131,6 +132,7 @@ export function policyLab() {
       const name = `veth${index}`;
       await node.run('ip', 'link', 'add', name, 'type', 'veth', 'peer', 'name', 'eth0', 'netns', ns.path);
       await node.run('ip', 'link', 'set', name, 'master', 'cni0', 'up');
+      await node.run('ip', 'link', 'set', name, 'type', 'bridge_slave', 'hairpin', 'on');
       await ns.run('sh', '-e', '-c', podScript(four, six));
       places.set(four, ns).set(six, ns);
       peers.set(ns, await peer(ns, got));
