@@ -12,12 +12,16 @@ import { until } from '../support/until.js';
 
 export type Maker = 'stock' | 'trellis';
 export type Part = 'apiserver' | 'controller-manager' | 'scheduler' | 'kubelet' | 'proxy';
+/** What the machine runs beside the parts of a cluster. */
+type Helper = 'etcd' | 'load' | 'network-policy';
 
 export const NODE = 'node-1';
 const ADDRESS = '192.168.78.1';
 const SERVER = 'https://127.0.0.1:6443';
 const MAIN = path.resolve('dist/src/cli/main.js');
 const STOCK = process.env['TRELLIS_STOCK'] ?? '';
+/** Has no rights of its own: the test gives it those that the command's help names. */
+export const POLICY_USER = 'network-policy';
 /** Whom each part is to the server. */
 const USERS: Readonly<Record<string, { commonName: string; organizations?: readonly string[] }>> = {
   admin: { commonName: 'admin', organizations: ['system:masters'] },
@@ -25,6 +29,7 @@ const USERS: Readonly<Record<string, { commonName: string; organizations?: reado
   scheduler: { commonName: 'system:kube-scheduler' },
   kubelet: { commonName: `system:node:${NODE}`, organizations: ['system:nodes'] },
   proxy: { commonName: 'system:kube-proxy' },
+  'network-policy': { commonName: POLICY_USER },
   'kubelet-client': { commonName: 'kube-apiserver-kubelet-client', organizations: ['system:masters'] },
 };
 
@@ -32,7 +37,7 @@ const USERS: Readonly<Record<string, { commonName: string; organizations?: reado
 const programOf = (part: Part) => (part === 'kubelet' ? 'kubelet' : `kube-${part}`);
 
 export class StockMachine {
-  readonly #outputs = new Map<Part | 'etcd' | 'load', () => string>();
+  readonly #outputs = new Map<Part | Helper, () => string>();
 
   private constructor(readonly cri: CriNode) {}
 
@@ -64,25 +69,41 @@ export class StockMachine {
     return JSON.parse(await this.kubectl('get', '-o', 'json', ...args)) as T;
   }
 
-  async apply(...objects: readonly object[]): Promise<void> {
-    const file = this.at('objects.json');
-    writeFileSync(file, JSON.stringify({ apiVersion: 'v1', kind: 'List', items: objects }));
+  apply(...objects: readonly object[]): Promise<void> {
+    return this.applyText(JSON.stringify({ apiVersion: 'v1', kind: 'List', items: objects }));
+  }
+
+  /** A document as people copy it. */
+  async applyText(text: string): Promise<void> {
+    const file = this.at('objects.yaml');
+    writeFileSync(file, text);
     await this.kubectl('apply', '-f', file);
   }
 
-  /** Starts a part of the one or the other; it is told the same in both cases. */
-  async startPart(part: Part, maker: Maker): Promise<void> {
+  /** Starts a part of the one or the other; it is told the same in both cases. Of flags given twice the last counts. */
+  async startPart(part: Part, maker: Maker, flags: readonly string[] = []): Promise<void> {
     const program = maker === 'stock' ? [path.join(STOCK, programOf(part))] : [process.execPath, MAIN, part];
     const own = part === 'apiserver' && maker === 'trellis' ? ['--data-dir', this.at('data')] : [];
-    this.#daemon(part, [...program, ...this.#flags(part), ...own]);
+    this.#daemon(part, [...program, ...this.#flags(part), ...own, ...flags]);
     if (part !== 'apiserver') return;
     await until(() => this.kubectl('get', '--raw', '/readyz'));
   }
 
+  /** Our policy engine alone, as the administrator of another cluster starts it. */
+  startPolicyEngine(): void {
+    const own = [`--kubeconfig=${this.at('network-policy.kubeconfig')}`, `--hostname-override=${NODE}`];
+    this.#daemon('network-policy', [process.execPath, MAIN, 'network-policy', ...own]);
+  }
+
+  /** `trellis` on this machine. */
+  trellis(...words: readonly string[]): Promise<string> {
+    return this.run(process.execPath, MAIN, ...words);
+  }
+
   /** As an administrator ends it: TERM, and its end is waited for. */
-  async endPart(part: Part | 'load'): Promise<void> {
+  async endPart(part: Part | 'load' | 'network-policy', signal = 'TERM'): Promise<void> {
     const pid = readFileSync(this.at(`${part}.pid`), 'utf8').trim();
-    await this.run('kill', '-TERM', pid);
+    await this.run('kill', `-${signal}`, pid);
     await until(async () => {
       if (
         await this.run('kill', '-0', pid).then(
@@ -127,7 +148,7 @@ export class StockMachine {
   }
 
   /** The end of what a part wrote, for whoever looks into a failure. */
-  output(part: Part | 'etcd'): string {
+  output(part: Part | Helper): string {
     return (this.#outputs.get(part)?.() ?? '').split('\n').slice(-30).join('\n');
   }
 
@@ -272,7 +293,7 @@ export class StockMachine {
     }
   }
 
-  #daemon(name: Part | 'etcd' | 'load', command: readonly string[]): void {
+  #daemon(name: Part | Helper, command: readonly string[]): void {
     const script = `echo $$ > ${this.at(`${name}.pid`)}; exec "$@"`;
     const { output } = this.cri.node.startDaemon('sh', '-c', script, 'sh', ...command);
     this.#outputs.set(name, output);

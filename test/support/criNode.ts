@@ -41,6 +41,7 @@ export const podNetwork = (directory: string) => ({
       bridge: 'cni0',
       isGateway: true,
       ipMasq: true,
+      hairpinMode: true,
       ipam: {
         type: 'host-local',
         dataDir: `${directory}/addresses`,
