@@ -25,7 +25,7 @@ const TABLE = 'trellis-policy';
 
 const ENGINE_EXAMPLES = `
 It enforces policies with nf_tables on the pods of this node, with any kubelet, any proxy mode and any pod network that uses
-this machine's routing or bridges (with net.bridge.bridge-nf-call-iptables=1). Its user needs list and watch of pods,
+this machine's routing or bridges (with the kernel module br_netfilter). Its user needs list and watch of pods,
 namespaces, nodes, networkpolicies, customresourcedefinitions and clusternetworkpolicies.
 
 Examples:

@@ -96,7 +96,7 @@ export const ipDaddr = (text: string, op: 'eq' | 'neq' = 'eq') => address('ip da
 export const ip6Saddr = (text: string, op: 'eq' | 'neq' = 'eq') => address('ip6 saddr', text, op);
 export const ip6Daddr = (text: string, op: 'eq' | 'neq' = 'eq') => address('ip6 daddr', text, op);
 
-const PROTOCOLS = { icmp: 1, tcp: 6, udp: 17, icmpv6: 58, sctp: 132 } as const;
+const PROTOCOLS = { icmp: 1, igmp: 2, tcp: 6, udp: 17, icmpv6: 58, sctp: 132 } as const;
 type Protocol = keyof typeof PROTOCOLS;
 
 export const l4proto = (protocol: Protocol, op: 'eq' | 'neq' = 'eq') =>

@@ -19,6 +19,7 @@ import { flowsOf, forbiddenFlows } from './flows.js';
 import { policyMetrics } from './metrics.js';
 import * as names from './names.js';
 import { PolicyPlanner } from './planner.js';
+import { PodLinks } from './podLinks.js';
 import { PolicyObjects } from './policyObjects.js';
 import { RefusalLog } from './refusals.js';
 import { FAMILIES } from './table.js';
@@ -48,6 +49,7 @@ export class PolicyEnforcer {
   readonly tracer: PolicyTracer;
   readonly #options: EnforcerOptions;
   readonly #runner: SyncRunner;
+  readonly #links: PodLinks;
   #objects: PolicyObjects | undefined;
   #podRanges: readonly string[] = [];
   #isKnown = false;
@@ -67,6 +69,15 @@ export class PolicyEnforcer {
       return this.planner.images;
     };
     this.tracer = new PolicyTracer({ table, images, netns: options.netns });
+    this.#links = new PodLinks({
+      route: options.route,
+      log: options.log,
+      networks: () => this.#ownNetworks(),
+      onChange: (links) => {
+        this.planner.setPodLinks(links);
+        this.#changed();
+      },
+    });
     this.#runner = makeSyncRunner({
       minPeriodMs: 0,
       retry: RETRY,
@@ -87,6 +98,7 @@ export class PolicyEnforcer {
     const { nft, table } = this.#options;
     this.#podRanges = cidrs;
     this.planner.setPodRanges(cidrs);
+    await this.#links.look();
     if (this.#isReady) await this.#judged([]);
     else if ((await nft.tables({ name: table })).length === 0) await nft.commit(this.#whole());
   }
@@ -143,6 +155,7 @@ export class PolicyEnforcer {
     clearInterval(this.#checks);
     this.#traces?.close();
     this.tracer.close();
+    this.#links.close();
     this.#objects?.stop();
     await this.#runner.stop();
   }
@@ -186,6 +199,8 @@ export class PolicyEnforcer {
       waiting.resolve();
     }
     if (mayForbid) await this.#cut();
+    // Where the node has no networks of its own for pods, the pods themselves show which links are theirs.
+    if (this.#podRanges.length === 0) void this.#links.look();
   }
 
   /** Ends connections that the rules no longer allow: packets of established ones are not judged. */
@@ -214,6 +229,7 @@ export class PolicyEnforcer {
 
   /** Puts back what others removed or added. */
   async #check(): Promise<void> {
+    await this.#links.look();
     if (!this.#isKnown) return;
     try {
       for (const family of FAMILIES)

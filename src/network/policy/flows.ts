@@ -1,10 +1,15 @@
 // Which tracked connections a change of policies has forbidden. Pure.
 // Guarantees: a connection that is still allowed is never named; one between an address of this node's pods and anybody
 // that is forbidden always is.
+import { contains, parseCidr } from '../../api/ip.js';
 import type { Flow, FlowFilter } from '../../kernel/conntrack/port.js';
 import { judge } from './judge.js';
 import type { PolicyProtocol } from './model.js';
 import type { PolicyPlanner } from './planner.js';
+
+const LINK_LOCAL = 'fe80::/10';
+const linkLocal = parseCidr(LINK_LOCAL);
+const isOfLink = (ip: string) => linkLocal !== undefined && contains(linkLocal, ip);
 
 const PROTOCOLS: readonly unknown[] = ['tcp', 'udp', 'sctp'];
 
@@ -23,7 +28,8 @@ export function forbiddenFlows(
         ? { protocol: protocol as PolicyProtocol, port: reply.sourcePort }
         : {}),
     });
-    if (isAllowed) return [];
+    const isClosed = planner.areLinksClosed && (isOfLink(original.source) || isOfLink(reply.source));
+    if (isAllowed && !isClosed) return [];
     return [
       {
         family,
@@ -39,6 +45,6 @@ export function forbiddenFlows(
   });
 }
 
-/** The flows to look at: those from or to addresses of these networks. */
+/** The flows to look at: those from or to addresses of these networks, and between neighbours on a link. */
 export const flowsOf = (ranges: readonly string[]): FlowFilter[] =>
-  ranges.flatMap((range) => [{ originalSource: range }, { replySource: range }]);
+  [...ranges, LINK_LOCAL].flatMap((range) => [{ originalSource: range }, { replySource: range }]);

@@ -15,6 +15,8 @@ export const UNJUDGED = 'unjudged';
 export const JUDGED = 'judged';
 /** Networks of which this node gives its pods addresses. */
 export const POD_RANGES = 'pod-ranges';
+/** Links on which pods are neighbours, while the cluster has policies: what has no pod's address is closed there. */
+export const CLOSED_LINKS = 'closed-links';
 /** A pod may always talk to itself, also through a Service. */
 export const SELF = 'self';
 /** From a pod's address to the number of its profile: a plain number, since the kernel checks the whole table for a verdict. */

@@ -35,6 +35,7 @@ export class PolicyPlanner {
   readonly #claims = new Map<string, PolicyPod>();
   /** Addresses that pods here have given back: connections to them may live on, and are not those of the next pod. */
   readonly #givenBack = new Set<string>();
+  #podLinks: readonly string[] = [];
   /** Whether something that was allowed may be forbidden since somebody last set this to false. */
   mayForbid = false;
 
@@ -61,6 +62,16 @@ export class PolicyPlanner {
         if (!wanted.has(key)) image.removeElement(names.POD_RANGES, key);
       for (const key of wanted) image.putElement(names.POD_RANGES, { key });
     }
+  }
+
+  /** Links on which pods of this node are each other's neighbours. */
+  setPodLinks(links: readonly string[]): void {
+    this.#podLinks = links;
+  }
+
+  /** Whether neighbours on such a link may use addresses that are no pod's: while no policy is anybody's. */
+  get areLinksClosed(): boolean {
+    return this.#policies.size > 0;
   }
 
   /** `labels` undefined: the namespace is gone. */
@@ -173,6 +184,7 @@ export class PolicyPlanner {
 
   /** Gives every pod whose policies or addresses may have changed its chains. */
   #settle(): void {
+    this.#putLinks();
     const idle = this.#putInForce();
     for (const key of this.#unsettled) {
       const before = this.#placed.get(key);
@@ -194,6 +206,16 @@ export class PolicyPlanner {
     const retired = this.#retired.splice(0);
     for (const policy of retired) policy.release();
     for (const { policy } of [...idle, ...retired]) this.#removeChains(policy.key);
+  }
+
+  #putLinks(): void {
+    const wanted = new Set(this.areLinksClosed ? this.#podLinks : []);
+    for (const family of FAMILIES) {
+      const image = this.#images[family];
+      for (const key of image.keysOf(names.CLOSED_LINKS))
+        if (!wanted.has(key)) image.removeElement(names.CLOSED_LINKS, key);
+      for (const key of wanted) image.putElement(names.CLOSED_LINKS, { key });
+    }
   }
 
   #handOver(had: readonly string[], has: readonly string[]): void {

@@ -10,6 +10,9 @@ import {
   fibType,
   goTo,
   inSet,
+  ip6Daddr,
+  ip6Saddr,
+  ipDaddr,
   l4proto,
   mapLookup,
   matchPayload,
@@ -37,12 +40,38 @@ export const destinationField = (family: PolicyFamily) => (family === 'ip' ? 'ip
 
 export const shape = (...parts: readonly Part[]): RuleShape => ({ expressions: rule(...parts) });
 
-/** ICMPv6 types 133 to 137: routers, neighbours and redirects, without which a link of IPv6 does not work. */
-const neighbourDiscovery: Part = [
+const icmp6Types = (from: string, to: string): Part => [
   ...l4proto('icmpv6'),
-  ...matchPayload({ base: 'transport', offset: 0, length: 1 }, '85', 'gte'),
-  ...matchPayload({ base: 'transport', offset: 0, length: 1 }, '89', 'lte'),
+  ...matchPayload({ base: 'transport', offset: 0, length: 1 }, from, 'gte'),
+  ...matchPayload({ base: 'transport', offset: 0, length: 1 }, to, 'lte'),
 ];
+/** ICMPv6 types 133 to 137: routers, neighbours and redirects, without which a link of IPv6 does not work. */
+const neighbourDiscovery = icmp6Types('85', '89');
+
+/**
+ * Addresses that are everybody's on a link, or that a pod has beside its own: of groups, broadcast and IPv6 link-local. Only a
+ * bridge hands such packets on, from one pod to another, and nobody can say whose policies are meant.
+ */
+const OF_LINKS: Readonly<Record<PolicyFamily, readonly Part[]>> = {
+  ip: [ipDaddr('224.0.0.0/3')],
+  ip6: [ip6Daddr('ff00::/8'), ip6Daddr('fe80::/10'), ip6Saddr('fe80::/10')],
+};
+/** Who listens to which group: of IGMP all, of ICMPv6 types 130 to 132 and 143. */
+const LISTENERS: Readonly<Record<PolicyFamily, readonly Part[]>> = {
+  ip: [[...ipDaddr('224.0.0.0/4'), ...l4proto('igmp')]],
+  ip6: [
+    [...ip6Daddr('ff00::/8'), ...icmp6Types('82', '84')],
+    [...ip6Daddr('ff00::/8'), ...icmp6Types('8f', '8f')],
+  ],
+};
+
+function closingLinks(family: PolicyFamily): RuleShape[] {
+  const isClosed = inSet(names.CLOSED_LINKS, 'meta iifname');
+  return [
+    ...LISTENERS[family].map((listening) => shape(listening, accept)),
+    ...OF_LINKS[family].map((place) => shape(place, isClosed, goTo(names.refusedChain('egress')))),
+  ];
+}
 
 /**
  * Each direction has a base chain of its own: what one accepts goes on to the other, so that no chain of one direction leads
@@ -56,12 +85,13 @@ export function frame(
     family,
     table,
     comment: 'Trellis: network policies',
-    // Without a pod or a range of pods of this family there is nobody to judge.
-    neededFor: [names.POD_RANGES, names.JUDGED],
+    // Without a pod, a range of pods or a link of theirs there is nobody to judge.
+    neededFor: [names.POD_RANGES, names.JUDGED, names.CLOSED_LINKS],
   });
   const address = addressType(family);
   image.putSet({ name: names.JUDGED, type: [address] });
   image.putSet({ name: names.POD_RANGES, type: [address], flags: ['interval'] });
+  image.putSet({ name: names.CLOSED_LINKS, type: ['ifname'] });
   image.putSet({ name: names.SELF, type: [address, address] });
   const dropping = [
     ...(tracesRefused ? [shape(atMost(TRACED_PER_SECOND), traced, counter, drop)] : []),
@@ -108,6 +138,8 @@ function judging(family: PolicyFamily, direction: Direction): RuleShape[] {
   const own = direction === 'ingress' ? destination : source;
   return [
     ...(family === 'ip6' ? [shape(neighbourDiscovery, accept)] : []),
+    // Of either direction once: what comes that way has no pod's address.
+    ...(direction === 'egress' ? closingLinks(family) : []),
     shape(inSet(names.SELF, source, destination), accept),
     shape(mapLookup(names.SUBJECTS[direction], own), throughPriority, [
       { lookup: { set: names.PROFILES[direction], sreg: 1, dreg: 0 } },
