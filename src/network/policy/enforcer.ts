@@ -11,7 +11,7 @@ import { makeSyncRunner, type SyncRunner } from '../../base/syncRunner.js';
 import type { Informers } from '../../client/informer.js';
 import type { NetNs } from '../../kernel/addon.js';
 import type { ConntrackPort } from '../../kernel/conntrack/port.js';
-import type { NftPort, NftRequest } from '../../kernel/nftables/port.js';
+import type { NftEvent, NftPort, NftRequest } from '../../kernel/nftables/port.js';
 import { watchTraces } from '../../kernel/nftables/trace.js';
 import type { RoutePort } from '../../kernel/route/port.js';
 import type { Watch } from '../../kernel/watch.js';
@@ -34,6 +34,8 @@ export interface EnforcerOptions {
   readonly table: string;
   /** The log is told of connections that are refused. */
   readonly logsRefused?: boolean | undefined;
+  /** How often it is looked whether the tables are as they were written; what others do to them is heard at once. */
+  readonly checkEveryMs?: number;
   /** The network namespace that the ports are of, when it is not our own. */
   readonly netns?: NetNs;
   readonly log: Log;
@@ -41,6 +43,8 @@ export interface EnforcerOptions {
 
 const RETRY = { firstMs: 100, longestMs: 10_000 };
 const CHECK_MS = 30_000;
+/** Changes by others that come together are looked at together. */
+const SETTLE_MS = 50;
 /** How long a pod's containers wait for their rules; later they start, and reach nobody until the rules are there. */
 const ATTACH_MS = 5_000;
 
@@ -55,6 +59,10 @@ export class PolicyEnforcer {
   #isKnown = false;
   #isReady = false;
   #checks: NodeJS.Timeout | undefined;
+  readonly #changes: Watch;
+  #soon: NodeJS.Timeout | undefined;
+  /** Whether the events of the change that is being told are about our tables. */
+  #isTouched = false;
   readonly #traces: Watch | undefined;
   readonly #waiting = new Set<{ readonly ips: readonly string[]; resolve(): void }>();
 
@@ -69,6 +77,9 @@ export class PolicyEnforcer {
       return this.planner.images;
     };
     this.tracer = new PolicyTracer({ table, images, netns: options.netns });
+    this.#changes = options.nft.watch((events) => {
+      for (const event of events) this.#heard(event);
+    });
     this.#links = new PodLinks({
       route: options.route,
       log: options.log,
@@ -118,7 +129,7 @@ export class PolicyEnforcer {
       this.#isReady = true;
       this.#changed();
     });
-    this.#checks = setInterval(() => void this.#check(), CHECK_MS);
+    this.#checks = setInterval(() => void this.#check(), this.#options.checkEveryMs ?? CHECK_MS);
     this.#checks.unref();
   }
 
@@ -153,6 +164,8 @@ export class PolicyEnforcer {
 
   async stop(): Promise<void> {
     clearInterval(this.#checks);
+    clearTimeout(this.#soon);
+    this.#changes.close();
     this.#traces?.close();
     this.tracer.close();
     this.#links.close();
@@ -225,6 +238,27 @@ export class PolicyEnforcer {
     const ranges = this.#podRanges.flatMap((text) => parseCidr(text) ?? []);
     const judged = FAMILIES.flatMap((family) => this.planner.images[family].keysOf(names.JUDGED));
     return [...this.#podRanges, ...judged.filter((ip) => !ranges.some((range) => contains(range, ip)))];
+  }
+
+  /** A firewall of the host that is started anew may take every table with it. */
+  #heard(event: NftEvent): void {
+    if (event.event === 'lost') this.#checkSoon();
+    else if (event.event === 'generation') {
+      // The kernel tells at the end of a change whose it was.
+      if (this.#isTouched && event.pid !== process.pid) this.#checkSoon();
+      this.#isTouched = false;
+    } else {
+      const { object } = event;
+      if ((object.kind === 'table' ? object.name : object.table) === this.#options.table)
+        this.#isTouched = true;
+    }
+  }
+
+  #checkSoon(): void {
+    this.#soon ??= setTimeout(() => {
+      this.#soon = undefined;
+      void this.#check();
+    }, SETTLE_MS);
   }
 
   /** Puts back what others removed or added. */

@@ -63,7 +63,9 @@ async function node() {
   const route = closing(await openRoute(lab.node.path));
   const conntrack = closing(await openConntrack(lab.node.path));
   const informers = new StaticInformers();
-  const enforce = (options: { logsRefused?: boolean; log?: typeof silentLog } = {}) => {
+  const enforce = (
+    options: { logsRefused?: boolean; log?: typeof silentLog; checkEveryMs?: number } = {},
+  ) => {
     const enforcer = new PolicyEnforcer({
       nodeName: 'here',
       nft,
@@ -318,6 +320,25 @@ describeWith(
       pods.remove('a/old');
       await enforcer.synced();
       expect(await passes(A, B, true)).toBe(2);
+    });
+
+    test.each([
+      ['everything', 'flush ruleset'],
+      ['a table', 'delete table ip trellis-policy-test'],
+      ['the rules of a chain', 'flush chain ip trellis-policy-test judge-ingress'],
+    ])('is back as soon as somebody has removed %s', async (_, command) => {
+      const { lab, informers, enforce, passes } = await node();
+      const enforcer = enforce({ checkEveryMs: 86_400_000 });
+      await enforcer.setPodRanges(['10.244.0.0/24', 'fd00:244::/64']);
+      const pods = informers.of(PODS, { fieldSelector: 'spec.nodeName=here' });
+      pods.set(pod('one', A));
+      pods.set(pod('two', B));
+      informers.of(NETWORK_POLICIES).set(DENY_INGRESS);
+      enforcer.follow(informers);
+      await enforcer.synced();
+      expect(await passes(A, B, false)).toBe(0);
+      await lab.node.run('nft', ...command.split(' '));
+      await until(async () => expect(await passes(A, B, false)).toBe(0));
     });
 
     test.each(['after', 'before'])(
