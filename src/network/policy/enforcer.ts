@@ -15,7 +15,8 @@ import type { NftEvent, NftPort, NftRequest } from '../../kernel/nftables/port.j
 import { watchTraces } from '../../kernel/nftables/trace.js';
 import type { RoutePort } from '../../kernel/route/port.js';
 import type { Watch } from '../../kernel/watch.js';
-import { flowsOf, forbiddenFlows } from './flows.js';
+import { EndedFlows } from './endedFlows.js';
+import { filterOf, flowsOf, forbiddenFlows } from './flows.js';
 import { policyMetrics } from './metrics.js';
 import * as names from './names.js';
 import { PolicyPlanner } from './planner.js';
@@ -43,6 +44,7 @@ export interface EnforcerOptions {
 
 const RETRY = { firstMs: 100, longestMs: 10_000 };
 const CHECK_MS = 30_000;
+const EXPIRE_MS = 10_000;
 /** Changes by others that come together are looked at together. */
 const SETTLE_MS = 50;
 /** How long a pod's containers wait for their rules; later they start, and reach nobody until the rules are there. */
@@ -60,6 +62,8 @@ export class PolicyEnforcer {
   #isReady = false;
   #checks: NodeJS.Timeout | undefined;
   readonly #changes: Watch;
+  readonly #ended: EndedFlows;
+  #expiry: NodeJS.Timeout | undefined;
   #soon: NodeJS.Timeout | undefined;
   /** Whether the events of the change that is being told are about our tables. */
   #isTouched = false;
@@ -70,6 +74,7 @@ export class PolicyEnforcer {
     this.#options = options;
     const { table, logsRefused = false } = options;
     this.planner = new PolicyPlanner(table, { tracesRefused: logsRefused });
+    this.#ended = new EndedFlows({ images: () => this.planner.images, now: () => performance.now() });
     if (logsRefused) this.#traces = this.#logRefused();
     const images = async () => {
       if (this.#objects === undefined) throw new Error('the network policies of this node are not known yet');
@@ -165,6 +170,7 @@ export class PolicyEnforcer {
   async stop(): Promise<void> {
     clearInterval(this.#checks);
     clearTimeout(this.#soon);
+    clearInterval(this.#expiry);
     this.#changes.close();
     this.#traces?.close();
     this.tracer.close();
@@ -195,18 +201,23 @@ export class PolicyEnforcer {
     return FAMILIES.flatMap((family) => this.planner.images[family].whole());
   }
 
-  async #sync(): Promise<void> {
+  /** Writes what has changed. What changes from here on is for the next sync. A failed one leaves the kernel unknown. */
+  async #commit(): Promise<void> {
     const { images } = this.planner;
     const requests = this.#isKnown ? FAMILIES.flatMap((family) => images[family].changes()) : this.#whole();
-    const mayForbid = this.planner.mayForbid;
-    const judged = [...this.#waiting].filter(({ ips }) =>
-      ips.every((ip) => images[ip.includes(':') ? 'ip6' : 'ip'].has(names.JUDGED, ip)),
-    );
-    // What changes from here on is for the next sync. A failed one leaves the kernel unknown.
     for (const family of FAMILIES) images[family].committed();
     this.#isKnown = false;
     if (requests.length > 0) await this.#options.nft.commit(requests);
     this.#isKnown = true;
+  }
+
+  async #sync(): Promise<void> {
+    const { images } = this.planner;
+    const mayForbid = this.planner.mayForbid;
+    const judged = [...this.#waiting].filter(({ ips }) =>
+      ips.every((ip) => images[ip.includes(':') ? 'ip6' : 'ip'].has(names.JUDGED, ip)),
+    );
+    await this.#commit();
     for (const waiting of judged) {
       this.#waiting.delete(waiting);
       waiting.resolve();
@@ -225,12 +236,25 @@ export class PolicyEnforcer {
     try {
       const [flows, addresses] = await Promise.all([conntrack.list(flowsOf(ours)), route.addresses()]);
       const own = new Set(addresses.flatMap(({ address }) => canonicalIp(address.split('/')[0] ?? '') ?? []));
-      const filters = forbiddenFlows(flows, this.planner, (ip) => own.has(ip));
-      if (filters.length > 0) await conntrack.delete(filters);
+      const forbidden = forbiddenFlows(flows, this.planner, (ip) => own.has(ip));
+      if (forbidden.length === 0) return;
+      // In the kernel first: an answer that is under way would else begin anew what ends here.
+      if (this.#ended.hold(forbidden)) {
+        await this.#commit();
+        this.#expiry ??= setInterval(() => this.#expire(), EXPIRE_MS).unref();
+      }
+      await conntrack.delete(forbidden.map(filterOf));
     } catch (error) {
       this.planner.mayForbid = true;
       throw error;
     }
+  }
+
+  #expire(): void {
+    if (this.#ended.expire()) this.#changed();
+    if (this.#ended.size > 0) return;
+    clearInterval(this.#expiry);
+    this.#expiry = undefined;
   }
 
   /** The pod ranges, and the addresses of pods here that others gave from elsewhere. */

@@ -17,10 +17,10 @@ export function forbiddenFlows(
   flows: readonly Flow[],
   planner: PolicyPlanner,
   isNodeAddress: (ip: string) => boolean,
-): FlowFilter[] {
-  return flows.flatMap(({ family, protocol, original, reply }) => {
+): Flow[] {
+  return flows.filter(({ protocol, original, reply }) => {
     // The node reaches its pods whatever their policies say.
-    if (isNodeAddress(original.source) || isNodeAddress(reply.source)) return [];
+    if (isNodeAddress(original.source) || isNodeAddress(reply.source)) return false;
     const { isAllowed } = judge(planner, {
       source: original.source,
       destination: reply.source,
@@ -29,21 +29,19 @@ export function forbiddenFlows(
         : {}),
     });
     const isClosed = planner.areLinksClosed && (isOfLink(original.source) || isOfLink(reply.source));
-    if (isAllowed && !isClosed) return [];
-    return [
-      {
-        family,
-        protocol,
-        originalSource: original.source,
-        originalDestination: original.destination,
-        ...(original.sourcePort === undefined ? {} : { originalSourcePort: original.sourcePort }),
-        ...(original.destinationPort === undefined
-          ? {}
-          : { originalDestinationPort: original.destinationPort }),
-      },
-    ];
+    return !isAllowed || isClosed;
   });
 }
+
+/** Just this flow. */
+export const filterOf = ({ family, protocol, original }: Flow): FlowFilter => ({
+  family,
+  protocol,
+  originalSource: original.source,
+  originalDestination: original.destination,
+  ...(original.sourcePort === undefined ? {} : { originalSourcePort: original.sourcePort }),
+  ...(original.destinationPort === undefined ? {} : { originalDestinationPort: original.destinationPort }),
+});
 
 /** The flows to look at: those from or to addresses of these networks, and between neighbours on a link. */
 export const flowsOf = (ranges: readonly string[]): FlowFilter[] =>

@@ -11,13 +11,17 @@ export const judgeChain = (direction: Direction) => `judge-${direction}`;
 export const refusedChain = (direction: Direction) => `refused-${direction}`;
 /** Where everything goes that is of a pod whose policies are not in place yet. */
 export const UNJUDGED = 'unjudged';
+/** Where TCP goes that does not begin with its first packet. */
+export const MID_STREAM = 'mid-stream';
+/** Ways back of connections without a beginning that were ended a moment ago. */
+export const ENDED = 'ended';
 /** Pods of this node whose policies are in place. */
 export const JUDGED = 'judged';
 /** Networks of which this node gives its pods addresses. */
 export const POD_RANGES = 'pod-ranges';
 /** Links on which pods are neighbours, while the cluster has policies: what has no pod's address is closed there. */
 export const CLOSED_LINKS = 'closed-links';
-/** A pod may always talk to itself, also through a Service. */
+/** A pod may always talk to itself, also through a Service. Holds each that a policy restricts in a direction, twice. */
 export const SELF = 'self';
 /** From a pod's address to the number of its profile: a plain number, since the kernel checks the whole table for a verdict. */
 export const SUBJECTS: Readonly<Record<Direction, string>> = {

@@ -1,13 +1,13 @@
 // The chains that judge pods: pods that the same policies select share one. Pure.
 // Guarantees: a chain is in the tables while a pod uses it; tiers are asked in order, and a pod that a namespaced policy
 // selects is open to nothing but what its policies allow.
-import { accept, counter, goTo, jump, reject } from '../../kernel/nftables/expressions.js';
+import { accept, counter, goTo, jump } from '../../kernel/nftables/expressions.js';
 import type { CompiledPolicy } from './compiledPolicy.js';
 import type { Direction, Tier } from './model.js';
 import * as names from './names.js';
 import { nftRules } from './rules.js';
 import type { Images } from './sharedSets.js';
-import { FAMILIES, midStream, type PolicyFamily, shape } from './table.js';
+import { FAMILIES, type PolicyFamily, shape } from './table.js';
 import type { RuleShape } from './tableImage.js';
 
 export interface Profile {
@@ -121,7 +121,6 @@ function chains({ direction, chain, policies }: Profile, family: PolicyFamily) {
     of(tier).flatMap(({ policy, rules }) =>
       nftRules(rules[direction] ?? [], { family, direction, policy: policy.key, ...target }),
     );
-  const begin = shape(midStream, reject(family, 'tcp-reset'));
   const namespaced = of('namespaced').map(({ policy }) =>
     shape(jump(names.policyChain(direction, policy.key))),
   );
@@ -131,7 +130,7 @@ function chains({ direction, chain, policies }: Profile, family: PolicyFamily) {
   };
   const rest: RuleShape[] =
     namespaced.length > 0 ? [...namespaced, refusal] : [...inline('baseline'), shape(accept)];
-  if (of('admin').length === 0) return { first: [begin, ...rest], passed: undefined };
+  if (of('admin').length === 0) return { first: rest, passed: undefined };
   const passed = names.passedChain(chain);
-  return { first: [begin, ...inline('admin', { passed }), shape(goTo(passed))], passed: rest };
+  return { first: [...inline('admin', { passed }), shape(goTo(passed))], passed: rest };
 }

@@ -13,11 +13,13 @@ import {
   ip6Daddr,
   ip6Saddr,
   ipDaddr,
+  jump,
   l4proto,
   mapLookup,
   matchPayload,
   notInSet,
   type Part,
+  reject,
   rule,
   traced,
 } from '../../kernel/nftables/expressions.js';
@@ -92,12 +94,17 @@ export function frame(
   image.putSet({ name: names.JUDGED, type: [address] });
   image.putSet({ name: names.POD_RANGES, type: [address], flags: ['interval'] });
   image.putSet({ name: names.CLOSED_LINKS, type: ['ifname'] });
+  image.putSet({
+    name: names.ENDED,
+    type: [address, 'inet_service', address, 'inet_service'],
+  });
   image.putSet({ name: names.SELF, type: [address, address] });
   const dropping = [
     ...(tracesRefused ? [shape(atMost(TRACED_PER_SECOND), traced, counter, drop)] : []),
     shape(counter, drop),
   ];
   image.putChain({ name: names.UNJUDGED }, dropping);
+  image.putChain({ name: names.MID_STREAM }, resetting(family));
   for (const direction of DIRECTIONS) {
     image.putSet({ name: names.SUBJECTS[direction], type: [address], mapType: ['mark'] });
     image.putSet({ name: names.PROFILES[direction], type: ['mark'], mapType: ['verdict'] });
@@ -141,6 +148,7 @@ function judging(family: PolicyFamily, direction: Direction): RuleShape[] {
     // Of either direction once: what comes that way has no pod's address.
     ...(direction === 'egress' ? closingLinks(family) : []),
     shape(inSet(names.SELF, source, destination), accept),
+    ...(direction === 'egress' ? [shape(midStream, jump(names.MID_STREAM)), lateAnswers(family)] : []),
     shape(mapLookup(names.SUBJECTS[direction], own), throughPriority, [
       { lookup: { set: names.PROFILES[direction], sreg: 1, dreg: 0 } },
     ]),
@@ -148,8 +156,23 @@ function judging(family: PolicyFamily, direction: Direction): RuleShape[] {
   ];
 }
 
+/**
+ * Of a pod that any policy restricts, whichever way the packet goes: the end that a policy leaves free would else open the
+ * connection anew with its next packet, and what the other end sends would be answers.
+ */
+function resetting(family: PolicyFamily): RuleShape[] {
+  const ends = [sourceField(family), destinationField(family)] as const;
+  return ends.map((end) => shape(inSet(names.SELF, end, end), reject(family, 'tcp-reset')));
+}
+
+/** UDP has no first packet: what is sent on the way back of a connection that was ended would begin another. */
+function lateAnswers(family: PolicyFamily): RuleShape {
+  const ends = [sourceField(family), 'th sport', destinationField(family), 'th dport'] as const;
+  return shape(l4proto('udp'), inSet(names.ENDED, ...ends), counter, drop);
+}
+
 /** TCP that begins in the middle: of a connection that was cut, or of one that was never judged. */
-export const midStream: Part = [
+const midStream: Part = [
   ...l4proto('tcp'),
   { payload: { base: 'transport', offset: 13, length: 1, dreg: 1 } },
   { bitwise: { sreg: 1, dreg: 1, length: 1, mask: '17', xor: '00' } },

@@ -341,6 +341,32 @@ describeWith(
       await until(async () => expect(await passes(A, B, false)).toBe(0));
     });
 
+    test.each([
+      [
+        'ingress of the pod that sends',
+        { podSelector: { matchLabels: { role: 'two' } }, policyTypes: ['Ingress'] },
+      ],
+      [
+        'egress of the pod that asked',
+        { podSelector: { matchLabels: { role: 'one' } }, policyTypes: ['Egress'] },
+      ],
+    ])('ends downloads, in which one end alone speaks, that a policy forbids: %s', async (_, forbidding) => {
+      const { lab, informers, enforce } = await node();
+      const enforcer = enforce();
+      await enforcer.setPodRanges(['10.244.0.0/24', 'fd00:244::/64']);
+      const pods = informers.of(PODS, { fieldSelector: 'spec.nodeName=here' });
+      pods.set(pod('one', A, { role: 'one' }));
+      pods.set(pod('two', B, { role: 'two' }));
+      enforcer.follow(informers);
+      await enforcer.synced();
+      await talk(lab.placeOf(B[0]), STREAMER).next();
+      const downloads = talk(lab.placeOf(A[0]), DOWNLOADS, ...B);
+      await until(async () => expect(await downloads.next()).toBe('20 run'));
+      informers.of(NETWORK_POLICIES).set(policy('deny', forbidding));
+      await enforcer.synced();
+      await until(async () => expect(await downloads.next()).toBe('0 run'));
+    });
+
     test.each(['after', 'before'])(
       'gives a pod no connections of the one that had its address, which ends %s it comes',
       async (when) => {
@@ -503,9 +529,27 @@ for (const port of [8080, 8081])
     if (++ready === 2) console.log('ready');
   });
 `;
+/** Speaks without being spoken to. */
+const STREAMER = `
+require('node:net').createServer((socket) => {
+  const speaking = setInterval(() => socket.write('x'.repeat(100)), 5);
+  socket.on('error', () => {}).on('close', () => clearInterval(speaking)).resume();
+}).listen(8080, '::', () => console.log('ready'));
+`;
+/** Ten of each address; says every quarter of a second of how many something came. */
+const DOWNLOADS = `
+let got = new Set();
+for (const host of process.argv.slice(1)) for (let i = 0; i < 10; i++) {
+  const socket = require('node:net').connect({ host, port: 8080 });
+  socket.on('error', () => {}).on('data', () => got.add(socket));
+}
+setInterval(() => { console.log(got.size + ' run'); got = new Set(); }, 250);
+`;
+/** Goes on for whoever has asked once: something is always under way. */
 const UDP_SERVER = `
 const socket = require('node:dgram').createSocket('udp4');
-socket.on('message', (_, { port, address }) => socket.send('x', port, address)).bind(8080, () => console.log('ready'));
+socket.once('message', (_, { port, address }) => setInterval(() => socket.send('x', port, address), 10));
+socket.bind(8080, () => console.log('ready'));
 `;
 // One flow; says every quarter of a second whether anything came back.
 const UDP_CLIENT = `
