@@ -130,7 +130,7 @@ export interface KindDefinition<T extends KubeObject = KubeObject> {
    */
   readonly isSeldomRead?: boolean;
   /** Names of this kind: DNS subdomain, label, the RBAC kinds' path segment, or an address in its shortest form. */
-  readonly nameRule: 'dnsSubdomain' | 'dnsLabel' | 'dnsLabel1035' | 'pathSegment' | 'ipAddress';
+  readonly nameRule: 'dnsSubdomain' | 'dnsLabel' | 'pathSegment' | 'ipAddress';
   /** Fills in what the user left out; idempotent. */
   defaults?(draft: Draft<T>): void;
   /** Brings a new object into its first state (drops status, sets the phase). */

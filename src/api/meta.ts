@@ -17,7 +17,6 @@ import type { KindDefinition } from './kind.js';
 import {
   canonicalAddress,
   dnsLabel,
-  dnsLabel1035,
   dnsSubdomain,
   labelValue,
   type NameCheck,
@@ -29,7 +28,6 @@ import type { KubeObject } from './object.js';
 const NAME_RULES: Readonly<Record<KindDefinition['nameRule'], NameCheck>> = {
   dnsSubdomain,
   dnsLabel,
-  dnsLabel1035,
   pathSegment,
   ipAddress: canonicalAddress,
 };

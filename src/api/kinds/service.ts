@@ -19,7 +19,7 @@ export const serviceKind: KindDefinition<V1Service> = {
   model: 'V1Service',
   hasStatus: true,
   hasGeneration: false,
-  nameRule: 'dnsLabel1035',
+  nameRule: 'dnsLabel',
   defaults(draft) {
     draft.spec ??= {};
     defaultService(draft.spec);

@@ -13,7 +13,7 @@ import { ageColumn, column, nameColumn, orNone } from '../../columns.js';
 import type { V1HTTPIngressPath, V1Ingress, V1IngressBackend, V1IngressSpec } from '../../gen/types.js';
 import { parseIp } from '../../ip.js';
 import type { KindDefinition } from '../../kind.js';
-import { dnsLabel1035, dnsSubdomain, portName, portNumber } from '../../names.js';
+import { dnsLabel, dnsSubdomain, portName, portNumber } from '../../names.js';
 import { INGRESSES } from '../../resources.js';
 import { isNewStatus, validateIngresses } from '../statusChecks.js';
 import { wildcardSubdomain } from './hostNames.js';
@@ -141,7 +141,7 @@ function validateBackend({ service, resource }: V1IngressBackend, at: string): C
   }
   if (service === undefined) return [required(at, 'must specify one of resource or service')];
   const here = `${at}.service`;
-  const causes = checkRequiredName(`${here}.name`, service.name, dnsLabel1035);
+  const causes = checkRequiredName(`${here}.name`, service.name, dnsLabel);
   const { name = '', number = 0 } = service.port ?? {};
   if (name !== '' && number !== 0)
     causes.push(forbiddenField(here, 'cannot set both port name & port number'));

@@ -87,6 +87,13 @@ describe('an ingress is refused with', () => {
       `${HTTP}.path: Invalid value: "/a//b": must not contain '//'`,
     ],
     [
+      'a backend whose name is no label',
+      ingress({ defaultBackend: { service: { ...backend.service, name: 's.1' } } }),
+      expect.stringMatching(
+        /^spec\.defaultBackend\.service\.name: Invalid value: "s\.1": a lowercase RFC 1123 label/,
+      ),
+    ],
+    [
       'a backend without a port',
       ingress({ defaultBackend: { service: { name: 's' } } }),
       'spec.defaultBackend.service: Required value: port name or number is required',
