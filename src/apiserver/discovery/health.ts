@@ -33,6 +33,7 @@ const HOOKS = [
   'crd-informer-synced',
   'start-system-namespaces-controller',
   'start-cluster-authentication-info-controller',
+  'storage-readiness',
   'start-legacy-token-tracking-controller',
   'start-service-ip-repair-controllers',
   'rbac/bootstrap-roles',
