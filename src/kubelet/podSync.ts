@@ -306,7 +306,7 @@ export class PodSyncer implements PodSync {
     const { runtime, statuses, starter, config } = this.#options;
     if (runs.length > 0) {
       // What is gone from the runtime is remembered here: how often each ran, and how it ended.
-      statuses.set(pod, withNextRun(pod, statuses.get(pod)));
+      statuses.set(pod, withNextRun(statuses.get(pod)));
       starter.remember(pod, runs);
       await Promise.all(
         runs.map(async ({ id, logPath }) => {

@@ -9,7 +9,7 @@ import type {
   V1VolumeMountStatus,
 } from '../../api/gen/types.js';
 import type { ContainerStatus, Mount } from '../../cri/runtime.js';
-import { allContainers, ephemeralContainers, isRestartable, restartCountOf } from '../names.js';
+import { allContainers, ephemeralContainers, restartCountOf } from '../names.js';
 import { shouldRestart } from '../podActions.js';
 import type { Pod } from '../ports.js';
 import { nanosToMs, type RuntimePod } from '../runtime/runtimePod.js';
@@ -140,24 +140,28 @@ function fromRuns(
   };
 }
 
-/** A pod whose containers begin anew, none of them with a trace in the runtime. */
-export function withNextRun({ spec }: Pod, status: V1PodStatus): V1PodStatus {
-  const next = (list: readonly V1ContainerStatus[] = [], keepsLast = (_: V1ContainerStatus) => true) =>
-    list.map((one) => ({
-      ...one,
-      state: { waiting: { reason: 'RestartingAllContainers' } },
-      // How an init container ended says whether initialisation is over, which it is no more.
-      lastState: keepsLast(one) ? (one.state ?? {}) : {},
-      ready: false,
-      started: false,
-      restartCount: one.restartCount + 1,
-    }));
-  const isSidecar = ({ name }: V1ContainerStatus) =>
-    (spec.initContainers ?? []).some((one) => one.name === name && isRestartable(one));
+/** Of the end of a run whose whole pod begins anew: what it says of the pod is over. */
+export const RESTARTING_ALL = 'RestartingAllContainers';
+
+/** A pod whose containers begin anew, none of them with a trace in the runtime. One that waits has no run to count. */
+export function withNextRun(status: V1PodStatus): V1PodStatus {
+  const next = (list: readonly V1ContainerStatus[] = []) =>
+    list.map((one) => {
+      const ended = one.state?.terminated;
+      if (ended === undefined) return one;
+      return {
+        ...one,
+        state: { waiting: { reason: RESTARTING_ALL } },
+        lastState: { terminated: { ...ended, reason: RESTARTING_ALL } },
+        ready: false,
+        started: false,
+        restartCount: one.restartCount + 1,
+      };
+    });
   const { initContainerStatuses: inits, containerStatuses } = status;
   return {
     ...status,
-    ...(inits === undefined ? {} : { initContainerStatuses: next(inits, isSidecar) }),
+    ...(inits === undefined ? {} : { initContainerStatuses: next(inits) }),
     containerStatuses: next(containerStatuses),
   };
 }

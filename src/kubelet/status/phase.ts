@@ -2,6 +2,7 @@
 // Guarantees: Succeeded and Failed are answered only when no container will run again.
 import type { V1ContainerStatus, V1PodSpec } from '../../api/gen/types.js';
 import { isRestartable, restartsAfter } from '../names.js';
+import { RESTARTING_ALL } from './containerStatuses.js';
 
 export type Phase = 'Pending' | 'Running' | 'Succeeded' | 'Failed';
 
@@ -48,7 +49,8 @@ function initCounts(spec: V1PodSpec, statuses: readonly V1ContainerStatus[]) {
       continue;
     }
     const end = status?.state?.terminated ?? status?.lastState?.terminated;
-    if (status?.state?.running !== undefined || end === undefined) pending++;
+    // How it ended before its pod began anew says nothing of this time.
+    if (status?.state?.running !== undefined || end === undefined || end.reason === RESTARTING_ALL) pending++;
     else if (end.exitCode !== 0) {
       if (!restartsAfter(spec, container, end.exitCode)) over++;
       pending++;
