@@ -1,12 +1,18 @@
 // Which objects a ResourceQuota counts, and which fields it requires of them. Pure.
-import type { V1Pod, V1PodSpec, V1ResourceQuota, V1ScopedResourceSelectorRequirement } from '../gen/types.js';
+import type {
+  V1PersistentVolumeClaim,
+  V1Pod,
+  V1PodSpec,
+  V1ResourceQuota,
+  V1ScopedResourceSelectorRequirement,
+} from '../gen/types.js';
 import { qosClassOf } from '../kinds/pod/qos.js';
 import type { KubeObject } from '../object.js';
 import type { ResourceType } from '../resources.js';
 
 type Spec = NonNullable<V1ResourceQuota['spec']>;
 
-/** A quota with scopes speaks of pods alone. */
+/** A quota with scopes speaks of pods, or by their attributes' class of claims, and of nothing else. */
 export function isInScope(
   spec: Spec,
   type: Pick<ResourceType, 'group' | 'resource'>,
@@ -17,8 +23,31 @@ export function isInScope(
     ...(spec.scopeSelector?.matchExpressions ?? []),
   ];
   if (wanted.length === 0) return true;
-  if (type.group !== '' || type.resource !== 'pods') return false;
-  return wanted.every((one) => podMatches(one, object as V1Pod));
+  if (type.group !== '') return false;
+  if (type.resource === 'persistentvolumeclaims')
+    return wanted.every((one) => claimMatches(one, object as V1PersistentVolumeClaim));
+  return type.resource === 'pods' && wanted.every((one) => podMatches(one, object as V1Pod));
+}
+
+/** While its volume changes from one class to another, a claim is of both. */
+function claimMatches(
+  { scopeName, operator, values }: V1ScopedResourceSelectorRequirement,
+  claim: V1PersistentVolumeClaim,
+): boolean {
+  if (scopeName !== 'VolumeAttributesClass') return false;
+  const names = attributesClasses(claim);
+  // One without a class is held against the selector too: it is not in any list.
+  return (names.length === 0 ? [''] : names).some((name) => nameMatches(name, operator, values ?? []));
+}
+
+/** The classes that a claim asks for, has, or is on the way to. */
+export function attributesClasses({ spec, status }: V1PersistentVolumeClaim): readonly string[] {
+  const names = [
+    spec?.volumeAttributesClassName,
+    status?.currentVolumeAttributesClassName,
+    status?.modifyVolumeStatus?.targetVolumeAttributesClassName,
+  ];
+  return [...new Set(names)].filter((name) => name !== undefined && name !== '') as string[];
 }
 
 function podMatches({ scopeName, operator, values = [] }: V1ScopedResourceSelectorRequirement, pod: V1Pod) {

@@ -90,8 +90,12 @@ function serviceUsage({ spec }: V1Service): Usage {
   return { 'services.loadbalancers': '1', 'services.nodeports': String(given) };
 }
 
-function claimUsage({ spec, metadata }: V1PersistentVolumeClaim): Usage {
-  const storage = (spec?.resources?.requests as Usage | undefined)?.['storage'];
+function claimUsage({ spec, metadata, status }: V1PersistentVolumeClaim): Usage {
+  const asked = (spec?.resources?.requests as Usage | undefined)?.['storage'];
+  const given = (status?.allocatedResources as Usage | undefined)?.['storage'];
+  // An expansion that was asked for and taken back may have begun: what is allocated is held.
+  const isLess = asked !== undefined && given !== undefined && compareQuantities(asked, given) < 0;
+  const storage = isLess ? given : asked;
   const named =
     metadata?.annotations?.['volume.beta.kubernetes.io/storage-class'] ?? spec?.storageClassName ?? '';
   return {

@@ -1,12 +1,19 @@
 // resourcequota-controller: what the objects of a namespace use of its quotas, counted from the objects.
 // Guarantees: a count is written only on the version it was made for, so a reservation made meanwhile is never lost.
-import type { V1Pod, V1ResourceQuota } from '../../api/gen/types.js';
+import type { V1PersistentVolumeClaim, V1Pod, V1ResourceQuota } from '../../api/gen/types.js';
 import { KINDS } from '../../api/kinds/index.js';
 import { type KubeObject, keyOf, type Stored } from '../../api/object.js';
 import { canonicalQuantity } from '../../api/quantity.js';
+import { attributesClasses } from '../../api/quota/scopes.js';
 import { countedTypes, usedBy } from '../../api/quota/total.js';
 import { growth, type Usage, usageOf } from '../../api/quota/usage.js';
-import { PODS, RESOURCE_QUOTAS, type ResourceType, SERVICES } from '../../api/resources.js';
+import {
+  PERSISTENT_VOLUME_CLAIMS,
+  PODS,
+  RESOURCE_QUOTAS,
+  type ResourceType,
+  SERVICES,
+} from '../../api/resources.js';
 import { qualifiedResource } from '../../api/status.js';
 import type { Client } from '../../client/client.js';
 import { ignoring } from '../claim.js';
@@ -41,6 +48,16 @@ export function isRelief(pod: V1Pod, old: V1Pod): boolean {
   return Object.keys(growth(usageOf(PODS, old), usageOf(PODS, pod))).length > 0;
 }
 
+/** Whether a changed claim gives something back: it holds less, or is of other classes. */
+export function isClaimRelief(claim: V1PersistentVolumeClaim, old: V1PersistentVolumeClaim): boolean {
+  const usage = (one: V1PersistentVolumeClaim) => usageOf(PERSISTENT_VOLUME_CLAIMS, one);
+  const now = attributesClasses(claim);
+  return (
+    attributesClasses(old).some((name) => !now.includes(name)) ||
+    Object.keys(growth(usage(old), usage(claim))).length > 0
+  );
+}
+
 export const resourceQuotaController: Controller = {
   name: NAME,
   async run(context) {
@@ -69,6 +86,11 @@ export const resourceQuotaController: Controller = {
         deleted: relieve,
       }),
       informers.of(SERVICES).on({ updated: relieve }),
+      informers.of(PERSISTENT_VOLUME_CLAIMS).on({
+        updated: (claim, old) => {
+          if (isClaimRelief(claim, old)) relieve(claim);
+        },
+      }),
     ];
     const followed = new Set<string>();
     // Kinds are followed when the first quota counts them, by the copies that the garbage collector has anyway.

@@ -9,6 +9,7 @@ import {
   CONFIG_MAPS,
   LIMIT_RANGES,
   NAMESPACES,
+  PERSISTENT_VOLUME_CLAIMS,
   PODS,
   RESOURCE_QUOTAS,
   ROLE_BINDINGS,
@@ -274,6 +275,29 @@ describe('quota', () => {
     expect(quota.status?.used).toEqual({ 'requests.cpu': '900m' });
     await api.client.of(PODS).delete({ namespace, name: 'growing' }, { gracePeriodSeconds: 0 });
     await api.client.of(RESOURCE_QUOTAS).delete({ name: 'cores', namespace });
+  });
+  test('claims count by the class of their attributes, also by the one that their status tells', async () => {
+    const namespace = 'limits';
+    const matchExpressions = [{ scopeName: 'VolumeAttributesClass', operator: 'In', values: ['gold'] }];
+    const spec = { hard: { persistentvolumeclaims: '1' }, scopeSelector: { matchExpressions } };
+    const quotas = api.client.of(RESOURCE_QUOTAS);
+    await quotas.create({ metadata: { name: 'golden', namespace }, spec });
+    await until(() => expect(api.informers.of(RESOURCE_QUOTAS).get('limits/golden')).toBeDefined());
+    const claims = api.client.of(PERSISTENT_VOLUME_CLAIMS);
+    const make = (name: string, volumeAttributesClassName: string) => {
+      const asked = { accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '1Gi' } } };
+      return claims.create({ metadata: { name, namespace }, spec: { ...asked, volumeAttributesClassName } });
+    };
+    await make('first', 'gold');
+    const other = await make('other', 'silver');
+    const why = 'exceeded quota: golden, requested: persistentvolumeclaims=1, used: persistentvolumeclaims=1';
+    await expect(make('second', 'gold')).rejects.toThrow(why);
+    const status = { ...other.status, currentVolumeAttributesClassName: 'gold' };
+    await expect(claims.update({ ...other, status }, { subresource: 'status' })).rejects.toThrow(why);
+    const quota = await quotas.get({ name: 'golden', namespace });
+    expect(quota.status?.used).toEqual({ persistentvolumeclaims: '1' });
+    for (const name of ['first', 'other']) await claims.delete({ name, namespace });
+    await quotas.delete({ name: 'golden', namespace });
   });
   test('limits are filled in and kept', async () => {
     await api.client.of(LIMIT_RANGES).create({

@@ -45,11 +45,12 @@ export function makeResourceQuota(options: {
 }
 
 function concerns({ operation, subresource, namespace, type }: AdmissionRequest): boolean {
-  // Of the subresources only a resize takes more than before.
-  if (!['', 'resize'].includes(subresource) || namespace === '') return false;
-  return (
-    operation === 'create' || (operation === 'update' && type.group === '' && GROWING.has(type.resource))
-  );
+  if (namespace === '') return false;
+  const isCore = (resource: string) => type.group === '' && type.resource === resource;
+  // Of the subresources a resize takes more than before, and a claim's status may say that its volume has another class.
+  if (subresource === 'status') return operation === 'update' && isCore('persistentvolumeclaims');
+  if (!['', 'resize'].includes(subresource)) return false;
+  return operation === 'create' || (operation === 'update' && [...GROWING].some(isCore));
 }
 
 /** A need that cannot be told is one: the refusal comes from the newest version of the quota. */

@@ -101,6 +101,15 @@ describe('usage', () => {
         'gold.storageclass.storage.k8s.io/persistentvolumeclaims': '1',
       },
     ],
+    [
+      'a claim whose expansion was taken back after it had begun',
+      PERSISTENT_VOLUME_CLAIMS,
+      {
+        spec: { resources: { requests: { storage: '1Gi' } } },
+        status: { allocatedResources: { storage: '2Gi' } },
+      },
+      { persistentvolumeclaims: '1', 'count/persistentvolumeclaims': '1', 'requests.storage': '2Gi' },
+    ],
   ])('of %s', (_, type, object, usage) => expect(usageOf(type, object)).toEqual(usage));
   test('grows by what is more', () => {
     expect(growth({ cpu: '2', pods: '1' }, { cpu: '500m', pods: '1' })).toEqual({ cpu: '1500m' });
@@ -146,8 +155,32 @@ describe('scopes', () => {
     ],
     ['unknown', { scopes: ['Whatever'] }, plain, false],
   ])('%s', (_, spec, pod, expected) => expect(isInScope(spec, PODS, pod)).toBe(expected));
-  test('speak of pods alone', () =>
-    expect(isInScope({ scopes: ['NotTerminating'] }, SERVICES, {})).toBe(false));
+  test('speak of pods alone', () => {
+    expect(isInScope({ scopes: ['NotTerminating'] }, SERVICES, {})).toBe(false);
+    expect(isInScope({ scopes: ['NotTerminating'] }, PERSISTENT_VOLUME_CLAIMS, {})).toBe(false);
+  });
+  const silver = { spec: { volumeAttributesClassName: 'silver' } };
+  const leavingGold = { ...silver, status: { currentVolumeAttributesClassName: 'gold' } };
+  const onTheWay = {
+    status: { modifyVolumeStatus: { status: 'Pending', targetVolumeAttributesClassName: 'gold' } },
+  };
+  test.each<[string, string, string[], object, boolean]>([
+    ['its class is listed', 'In', ['silver'], silver, true],
+    ['another is listed', 'In', ['gold'], silver, false],
+    ['the class it still has is listed', 'In', ['gold'], leavingGold, true],
+    ['the class it is on the way to is listed', 'In', ['gold'], onTheWay, true],
+    ['none is listed, it has none', 'In', ['gold'], {}, false],
+    ['another is excluded', 'NotIn', ['gold'], silver, true],
+    ['one is excluded, it has none', 'NotIn', ['gold'], {}, true],
+    ['it has one', 'Exists', [], silver, true],
+    ['it has none', 'Exists', [], {}, false],
+    ['it must have none', 'DoesNotExist', [], {}, true],
+  ])('count a claim by the class of its attributes: %s', (_, operator, values, claim, expected) => {
+    const matchExpressions = [{ scopeName: 'VolumeAttributesClass', operator, values }];
+    const spec = { scopeSelector: { matchExpressions } };
+    expect(isInScope(spec, PERSISTENT_VOLUME_CLAIMS, claim)).toBe(expected);
+    expect(isInScope(spec, PODS, claim)).toBe(false);
+  });
   test('demand that containers say what is counted', () => {
     const pod = { spec: { containers: [container({ cpu: '1' }), { name: 'b' }] } };
     const spec = { hard: { 'limits.memory': '1', 'requests.cpu': '1', pods: '1' } };
