@@ -7,7 +7,7 @@ import { getOwn } from '../../ownKeys.js';
 
 const TERMS = 'spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms';
 
-export interface Placement {
+interface Placement {
   readonly causes: readonly Cause[];
   /** The spec as if nothing of that had changed. */
   readonly rest: V1PodSpec;

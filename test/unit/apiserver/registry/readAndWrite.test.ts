@@ -3,13 +3,13 @@ import { expect, test } from 'vitest';
 import type { KindDefinition } from '../../../../src/api/kind.js';
 import { configMapKind } from '../../../../src/api/kinds/configMap.js';
 import { silentLog } from '../../../../src/api/log.js';
-import type { Machinery } from '../../../../src/apiserver/machinery.js';
 import type { WriteContext } from '../../../../src/apiserver/registry/admit.js';
 import type { CachedObject } from '../../../../src/apiserver/registry/cached.js';
 import { Feed } from '../../../../src/apiserver/registry/feed.js';
 import { History } from '../../../../src/apiserver/registry/history.js';
-import { KeyTurns } from '../../../../src/apiserver/registry/keyTurns.js';
+import { KeyedLock } from '../../../../src/apiserver/registry/keyedLock.js';
 import { readAndWrite } from '../../../../src/apiserver/registry/readAndWrite.js';
+import type { ServerContext } from '../../../../src/apiserver/serverContext.js';
 import { type Store, StoreError } from '../../../../src/store/store.js';
 import { MemoryStore } from '../../../support/memoryStore.js';
 
@@ -23,7 +23,7 @@ interface Counted {
 const bytes = (count: number) => Buffer.from(JSON.stringify({ metadata: { name: 'm' }, count }));
 
 interface Server {
-  readonly machinery: Machinery;
+  readonly serverContext: ServerContext;
   tries: number;
   /** Adds one to what is there. */
   add(): Promise<number>;
@@ -32,12 +32,12 @@ interface Server {
 async function serverOn(store: Store): Promise<Server & { close(): void }> {
   const feed = new Feed(store, [kind], silentLog, new History({ ageMs: 60_000, now: () => 0 }));
   await feed.open();
-  const machinery = { store, feed, turns: new KeyTurns() } as unknown as Machinery;
+  const serverContext = { store, feed, turns: new KeyedLock() } as unknown as ServerContext;
   const server = {
-    machinery,
+    serverContext,
     tries: 0,
     add: () =>
-      readAndWrite(machinery, context, async (held: CachedObject) => {
+      readAndWrite(serverContext, context, async (held: CachedObject) => {
         server.tries += 1;
         const { count } = held.parse<Counted>();
         return store.update(KEY, bytes(count + 1), held.revision);
@@ -59,8 +59,8 @@ async function withServers(count: number, use: (...servers: Server[]) => Promise
   }
 }
 
-const countIn = async ({ machinery }: Server): Promise<number> =>
-  (JSON.parse(Buffer.from((await machinery.store.get(KEY))?.value ?? '').toString()) as Counted).count;
+const countIn = async ({ serverContext }: Server): Promise<number> =>
+  (JSON.parse(Buffer.from((await serverContext.store.get(KEY))?.value ?? '').toString()) as Counted).count;
 const times = (count: number, work: () => Promise<unknown>) =>
   Promise.all(Array.from({ length: count }, work));
 
@@ -89,9 +89,9 @@ test.each([
   ['the object is gone', KEY, 'MISSING', 1, 'NotFound'],
   ['the store does not answer', KEY, 'UNAVAILABLE', 1, 'UNAVAILABLE'],
 ] as const)('%s', (_, key, code, failures, wanted) =>
-  withServers(1, async ({ machinery }) => {
+  withServers(1, async ({ serverContext }) => {
     let tries = 0;
-    const outcome = readAndWrite(machinery, context, async () => {
+    const outcome = readAndWrite(serverContext, context, async () => {
       tries += 1;
       if (tries <= failures) throw new StoreError(code, 'no', { key });
       return 'written';
@@ -103,7 +103,7 @@ test.each([
 test('a caller that has gone away writes nothing more', () =>
   withServers(1, async (server) => {
     const gone = { ...context, request: { isAllowed: () => false } } as unknown as WriteContext;
-    const write = readAndWrite(server.machinery, gone, () => server.add());
+    const write = readAndWrite(server.serverContext, gone, () => server.add());
     await expect(write).rejects.toMatchObject({ reason: 'Timeout' });
     expect(await countIn(server)).toBe(0);
   }));
