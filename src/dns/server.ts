@@ -1,9 +1,11 @@
 // The cluster's name server: its own names from the zone, all others from the forwarder, over UDP and TCP.
-// Guarantees: answers only those it serves; every question gets one answer, REFUSED where too many are under way; a slow or
-// silent client holds nothing for long, and one that does not read is not read from; closing waits for no client.
+// Guarantees: answers only those it serves; every question gets one answer, REFUSED where too many are under way; a client that
+// finishes no question holds its connection for idleMs at most, and no client holds all; one that does not read is not read
+// from; closing waits for no client.
 import dgram from 'node:dgram';
 import net, { type AddressInfo, BlockList, isIP, type Socket } from 'node:net';
 import type { Log } from '../api/log.js';
+import { Tally } from '../base/tally.js';
 import { type Forwarder, withLength } from './forward.js';
 import { lookUp, startOfAuthority, TTL_S } from './lookup.js';
 import { type Question, type Reply, readQuestion, toAnswer, writeRefusal, writeReply } from './message.js';
@@ -20,7 +22,7 @@ interface DnsServerOptions {
   readonly serves: readonly string[];
   /** Also these; the address is in its shortest form. */
   alsoServes?(address: string): boolean;
-  /** After which a connection without a question ends. */
+  /** After which a connection ends on which no question was finished or answered. */
   readonly idleMs?: number;
   readonly log: Log;
 }
@@ -34,6 +36,8 @@ export interface DnsServer {
 const MAX_ALIASES = 8;
 const TCP_IDLE_MS = 10_000;
 export const MAX_TCP = 512;
+/** A whole node may ask under one address. */
+export const MAX_TCP_OF_CLIENT = 128;
 /** Of one connection; the rest waits unread. */
 const MAX_TCP_QUESTIONS = 16;
 const MAX_MESSAGE = 65_535;
@@ -44,14 +48,22 @@ export async function openDnsServer(options: DnsServerOptions): Promise<DnsServe
   const load = new QuestionLoad();
   const family = isIP(address) === 6 ? 'udp6' : 'udp4';
   const clients = new Set<Socket>();
+  const connections = new Tally();
   let isOpen = true;
   const tcp = net.createServer((socket) => {
-    clients.add(socket);
-    socket.on('close', () => clients.delete(socket));
+    const { remoteAddress: from = '' } = socket;
     socket.on('error', () => socket.destroy());
-    if (!mayAsk(socket.remoteAddress ?? '')) return void socket.destroy();
-    socket.setTimeout(idleMs, () => socket.destroy());
-    serveTcp(options, socket, load).then(
+    if (!mayAsk(from) || connections.of(from) >= MAX_TCP_OF_CLIENT) return void socket.destroy();
+    clients.add(socket);
+    const leave = connections.take(from);
+    // Not the socket's own, which every single byte would put off.
+    const idle = setTimeout(() => socket.destroy(), idleMs);
+    socket.on('close', () => {
+      clearTimeout(idle);
+      clients.delete(socket);
+      leave();
+    });
+    serveTcp(options, socket, { load, onProgress: () => idle.refresh() }).then(
       () => socket.end(),
       () => socket.destroy(),
     );
@@ -148,7 +160,11 @@ async function answer(
 }
 
 /** Reads on only while few of its questions are under way and what it was answered leaves. */
-async function serveTcp(options: DnsServerOptions, socket: Socket, load: QuestionLoad): Promise<void> {
+async function serveTcp(
+  options: DnsServerOptions,
+  socket: Socket,
+  { load, onProgress }: { readonly load: QuestionLoad; onProgress(): void },
+): Promise<void> {
   const underWay = new Set<Promise<void>>();
   const client = socket.remoteAddress ?? '';
   const answerTo = async (message: Buffer) => {
@@ -157,10 +173,12 @@ async function serveTcp(options: DnsServerOptions, socket: Socket, load: Questio
       const reply = await respond(options, message, { limit: MAX_MESSAGE, refuse: leave === undefined });
       if (reply !== undefined && socket.writable && !socket.write(withLength(reply))) await drained(socket);
     } finally {
+      if (!socket.destroyed) onProgress();
       leave?.();
     }
   };
   for await (const message of messagesOf(socket)) {
+    onProgress();
     // Nobody may be waiting for it when it fails.
     const answering = answerTo(message)
       .catch(() => void socket.destroy())

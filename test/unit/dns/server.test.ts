@@ -6,9 +6,10 @@ import { describe, expect, test } from 'vitest';
 import { silentLog } from '../../../src/api/log.js';
 import { type Forwarder, MAX_CONNECTIONS, makeForwarder, withLength } from '../../../src/dns/forward.js';
 import type { Reply } from '../../../src/dns/message.js';
-import { askers, MAX_TCP, openDnsServer } from '../../../src/dns/server.js';
+import { askers, MAX_TCP, MAX_TCP_OF_CLIENT, openDnsServer } from '../../../src/dns/server.js';
 import { Zone } from '../../../src/dns/zone.js';
 import { dnsWorlds, echo, type World } from '../../support/dnsWorld.js';
+import { until } from '../../support/until.js';
 
 const { closers, world } = dnsWorlds();
 
@@ -385,30 +386,66 @@ test.each([
   expect(mayAsk(from)).toBe(isAnswered);
 });
 
-test('clients that are silent are let go, and no more are taken than there is room for', async () => {
-  const forwarder = makeForwarder({ servers: [], log: silentLog });
-  const at = { address: '127.0.0.1', port: 0, serves: [], log: silentLog };
-  const open = async (more: object) => {
+describe('clients over TCP', () => {
+  const open = async (more: object = {}) => {
+    const forwarder = makeForwarder({ servers: [], log: silentLog });
+    const at = { address: '0.0.0.0', port: 0, serves: ['127.0.0.0/8'], log: silentLog };
     const opened = await openDnsServer({ zone: zoneOf(1), forwarder, ...at, ...more });
     closers.push(() => opened.close());
     return opened.port;
   };
-  const connect = (port: number) => {
-    const client = net.connect(port, at.address).on('error', () => {});
+  const connect = (port: number, localAddress = '127.0.0.1') => {
+    const client = net.connect({ host: '127.0.0.1', port, localAddress }).on('error', () => {});
     closers.push(() => client.destroy());
     return client;
   };
-  const silent = connect(await open({ idleMs: 50 }));
-  await new Promise((resolve) => silent.once('close', resolve));
-  const port = await open({});
-  const clients = Array.from({ length: MAX_TCP }, () => connect(port));
-  await Promise.all(clients.map((client) => new Promise((resolve) => client.once('connect', resolve))));
-  const [first] = clients;
-  const answered = new Promise((resolve) => first?.once('data', resolve));
-  const late = connect(port);
-  await new Promise((resolve) => late.once('close', resolve));
-  first?.write(withLength(ask('many.default.svc.cluster.local')));
-  await answered;
+  const ended = (client: net.Socket) => new Promise((resolve) => client.once('close', resolve));
+  const question = withLength(ask('many.default.svc.cluster.local'));
+  const answer = async (client: net.Socket) => {
+    const answered = new Promise((resolve, reject) => {
+      client.once('data', resolve).once('close', () => reject(new Error('closed without an answer')));
+    });
+    client.write(question);
+    return answered;
+  };
+
+  test.each(['says nothing', 'sends one byte after another'])('one that %s is let go', async (what) => {
+    const client = connect(await open({ idleMs: 200 }));
+    let at = 0;
+    // Slower than anything that a client has to do, and a question takes more bytes than there is time for.
+    const timer = setInterval(() => {
+      if (what !== 'says nothing') client.write(question.subarray(at, ++at));
+    }, 20);
+    closers.push(() => clearInterval(timer));
+    await ended(client);
+    expect(at).toBeLessThan(question.length);
+  });
+
+  test('one that goes on asking stays', async () => {
+    const client = connect(await open({ idleMs: 3000 }));
+    // Longer than that in all.
+    for (let n = 0; n < 16; n++) {
+      await answer(client);
+      await new Promise((resolve) => setTimeout(resolve, 200));
+    }
+    expect(client.destroyed).toBe(false);
+  });
+
+  test('are no more than there is room for, and one alone does not take it all', async () => {
+    const port = await open();
+    const clients = [];
+    for (let n = 0; n < MAX_TCP / MAX_TCP_OF_CLIENT; n++) {
+      const from = `127.0.0.${10 + n}`;
+      for (let own = 0; own < MAX_TCP_OF_CLIENT; own++) clients.push(connect(port, from));
+      // In the order in which they came, all of them are taken.
+      await answer(clients.at(-1) as net.Socket);
+      if (n === 0) await ended(connect(port, from));
+    }
+    await ended(connect(port, '127.0.0.9'));
+    for (const client of clients) expect(client.destroyed).toBe(false);
+    clients[0]?.destroy();
+    await until(() => answer(connect(port, '127.0.0.10')));
+  });
 });
 
 test('a flood of questions whose answers are cut opens a bounded number of connections', async () => {
