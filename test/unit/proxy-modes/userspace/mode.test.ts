@@ -153,6 +153,12 @@ describe('the userspace mode', () => {
       /--dport 30080 -j REDIRECT --to-ports \d+$/,
     );
     expect(await mode.check?.()).toBe(true);
+    // One that somebody replaced is found, and so is a jump that is gone.
+    const [own = ''] = chains?.get('KUBE-PORTALS-HOST')?.rules ?? [];
+    await iptables.restore(['*nat', `-D ${own.slice(3)}`, `-A ${own.slice(3)}1`, 'COMMIT']);
+    expect(await mode.check?.()).toBe(false);
+    await iptables.restore(['*nat', `-D ${own.slice(3)}1`, `-I ${own.slice(3)}`, 'COMMIT']);
+    expect(await mode.check?.()).toBe(true);
     const jump = chains?.get('PREROUTING')?.rules[0]?.replace('-A', '-D') ?? '';
     await iptables.restore(['*nat', jump, 'COMMIT']);
     expect(await mode.check?.()).toBe(false);
