@@ -8,6 +8,7 @@ import {
   formatCidr,
   indexOf,
   parseCidr,
+  printedCidr,
   subnets,
 } from '../../../src/api/ip.js';
 
@@ -80,6 +81,20 @@ test('splits a network', () => {
   ]);
   expect([...subnets(cidr('10.0.0.0/24'), 16)]).toEqual([]);
   expect(subnets(cidr('fd00::/8'), 128).next().value).toMatchObject({ prefix: 128 });
+});
+
+test.each([
+  ['10.0.0.0/8', '10.0.0.0/8'],
+  ['::ffff:c000:201/128', '::ffff:192.0.2.1/128'],
+  ['::ffff:0:0/96', '::ffff:0.0.0.0/96'],
+  ['::102:304/128', '::1.2.3.4/128'],
+  ['::1:0/128', '::0.1.0.0/128'],
+  ['::ffff/128', '::ffff/128'],
+  ['::/0', '::/0'],
+  ['::1:ffff:102:304/128', '::1:ffff:102:304/128'],
+  ['64:ff9b::102:304/128', '64:ff9b::102:304/128'],
+])('the kernel’s tools print %s as %s', (text, printed) => {
+  expect(printedCidr(cidr(text))).toBe(printed);
 });
 
 function cidr(text: string) {

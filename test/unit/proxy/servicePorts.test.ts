@@ -93,14 +93,14 @@ describe('a service with all of the API', () => {
     const [port] = portsOf(
       service({
         clusterIPs: ['FD00:0:0::0010'],
-        externalIPs: ['2001:db8::1', '2001:DB8:0::1'],
+        externalIPs: ['2001:db8::1', '2001:DB8:0::1', '::102:304'],
         ports: [{ name: 'http', port: 80 }],
       }),
       [slice([{ addresses: ['FD00::0:2'] }, { addresses: ['fd00::2'] }], { addressType: 'IPv6' })],
     );
     expect(port).toMatchObject({
       clusterIp: 'fd00::10',
-      externalIps: ['2001:db8::1'],
+      externalIps: ['2001:db8::1', '::1.2.3.4'],
       endpoints: [{ ip: 'fd00::2' }],
     });
   });
