@@ -13,7 +13,7 @@ interface Review {
   readonly objects: readonly Data[];
 }
 
-export interface ConversionWebhook {
+interface ConversionWebhook {
   readonly url: string;
   readonly port: number;
   readonly caBundle: string;

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import {
   type CustomServer,
   causesOf,
@@ -9,6 +9,7 @@ import {
   untilTrue,
 } from '../../../support/customResources.js';
 import { MemoryStore } from '../../../support/memoryStore.js';
+import { perTest } from '../../../support/perTest.js';
 
 const MERGE = { 'content-type': 'application/merge-patch+json' };
 const APPROVED = 'api-approved.kubernetes.io';
@@ -20,11 +21,7 @@ interface Condition {
   readonly message: string;
 }
 
-let server: CustomServer;
-beforeEach(async () => {
-  server = await startCustomServer();
-});
-afterEach(() => server.close());
+const server = perTest(() => startCustomServer());
 
 async function conditionOf(
   { send }: CustomServer,

@@ -1,7 +1,6 @@
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import type { V1JSONSchemaProps } from '../../../../src/api/gen/types.js';
 import {
-  type CustomServer,
   DEFINITIONS,
   definition,
   GROUP,
@@ -12,12 +11,9 @@ import {
   WIDGETS,
   widget,
 } from '../../../support/customResources.js';
+import { perTest } from '../../../support/perTest.js';
 
-let server: CustomServer;
-beforeEach(async () => {
-  server = await startCustomServer();
-});
-afterEach(() => server.close());
+const server = perTest(() => startCustomServer());
 
 test('a definition is established and its objects live as any other', async () => {
   const { send, define } = server;

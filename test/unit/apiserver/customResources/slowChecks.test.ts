@@ -1,7 +1,6 @@
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import type { V1JSONSchemaProps } from '../../../../src/api/gen/types.js';
 import {
-  type CustomServer,
   DEFINITIONS,
   definition,
   specOf,
@@ -9,12 +8,9 @@ import {
   WIDGETS,
   widget,
 } from '../../../support/customResources.js';
+import { perTest } from '../../../support/perTest.js';
 
-let server: CustomServer;
-beforeEach(async () => {
-  server = await startCustomServer();
-});
-afterEach(() => server.close());
+const server = perTest(() => startCustomServer());
 
 const fields = (count: number, schema: (index: number) => V1JSONSchemaProps) =>
   Object.fromEntries(Array.from({ length: count }, (_, index) => [`f${index}`, schema(index)]));

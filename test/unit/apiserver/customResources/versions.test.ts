@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import {
-  type CustomServer,
   causesOf,
   DEFINITIONS,
   definition,
@@ -13,12 +12,9 @@ import {
   WIDGETS,
   widget,
 } from '../../../support/customResources.js';
+import { perTest } from '../../../support/perTest.js';
 
-let server: CustomServer;
-beforeEach(async () => {
-  server = await startCustomServer();
-});
-afterEach(() => server.close());
+const server = perTest(() => startCustomServer());
 
 const MERGE = { 'content-type': 'application/merge-patch+json' };
 const OLDER = WIDGETS.replace('/v1/', '/v1beta1/');

@@ -1,7 +1,6 @@
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { type ConversionWebhook, startConversionWebhook } from '../../../../support/conversionWebhook.js';
+import { describe, expect, test } from 'vitest';
+import { startConversionWebhook } from '../../../../support/conversionWebhook.js';
 import {
-  type CustomServer,
   causesOf,
   DEFINITIONS,
   definition,
@@ -12,17 +11,11 @@ import {
   WIDGETS,
   widget,
 } from '../../../../support/customResources.js';
+import { perTest } from '../../../../support/perTest.js';
 import { until } from '../../../../support/until.js';
 
-let server: CustomServer;
-let webhook: ConversionWebhook;
-beforeEach(async () => {
-  [server, webhook] = await Promise.all([startCustomServer(), startConversionWebhook()]);
-});
-afterEach(async () => {
-  await server.close();
-  await webhook.close();
-});
+const server = perTest(() => startCustomServer());
+const webhook = perTest(startConversionWebhook);
 
 const MERGE = { 'content-type': 'application/merge-patch+json' };
 const NEWER = WIDGETS.replace('/v1/', '/v2/');

@@ -1,8 +1,7 @@
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { type ConversionWebhook, startConversionWebhook } from '../../../../support/conversionWebhook.js';
+import { describe, expect, test } from 'vitest';
+import { startConversionWebhook } from '../../../../support/conversionWebhook.js';
 import {
   type Answer,
-  type CustomServer,
   causesOf,
   DEFINITIONS,
   definition,
@@ -13,16 +12,10 @@ import {
   WIDGETS,
   widget,
 } from '../../../../support/customResources.js';
+import { perTest } from '../../../../support/perTest.js';
 
-let server: CustomServer;
-let webhook: ConversionWebhook;
-beforeEach(async () => {
-  [server, webhook] = await Promise.all([startCustomServer(), startConversionWebhook()]);
-});
-afterEach(async () => {
-  await server.close();
-  await webhook.close();
-});
+const server = perTest(() => startCustomServer());
+const webhook = perTest(startConversionWebhook);
 
 const MERGE = { 'content-type': 'application/merge-patch+json' };
 const APPLY = { 'content-type': 'application/apply-patch+yaml' };
