@@ -1,5 +1,6 @@
 // Writes an object together with what its kind's hook wants written.
-// Guarantees: the object and its companions are there together or not at all; no revision has two objects of a resource;
+// Guarantees: the object and its companions are there together or not at all, but for a second address of a Service, which
+// is written first: what a crash leaves of it is found by the repair loop; no revision has two objects of a resource;
 // when an answer is lost, nothing is taken back that the object may use.
 import { statusError } from '../../api/status.js';
 import { type Check, isRefused, type Store, StoreError, type Write } from '../../store/store.js';

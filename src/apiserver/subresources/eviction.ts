@@ -1,6 +1,7 @@
 // pods/eviction: a deletion that a drain asks for, within the disruption budget of the pod.
 // Guarantees: a budget is spent before its pod is deleted, by one writer at a time; without room, or when admission or
-// a precondition refuses it, nothing changes.
+// a precondition refuses it, nothing changes. If the pod changes after the budget was spent, a precondition may still fail: then
+// the budget's controller gives back what was spent.
 import type { V1DeleteOptions, V1Eviction, V1Pod, V1PodDisruptionBudget } from '../../api/gen/types.js';
 import type { Draft, KindDefinition } from '../../api/kind.js';
 import type { KubeObject } from '../../api/object.js';

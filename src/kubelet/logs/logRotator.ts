@@ -67,10 +67,14 @@ export class LogRotator {
     const { config, runtime, now } = this.#options;
     const directory = path.dirname(logPath);
     const base = path.basename(logPath);
-    const { remove, compress } = planRotation(base, await readdir(directory), config.containerLogMaxFiles);
+    const names = await readdir(directory);
+    const next = rotatedName(base, now());
+    // Names tell seconds: another of this second would take the place of the one before.
+    if (names.includes(next) || names.includes(`${next}.gz`)) return;
+    const { remove, compress } = planRotation(base, names, config.containerLogMaxFiles);
     for (const name of remove) await rm(path.join(directory, name), { force: true });
     for (const name of compress) await compressLog(path.join(directory, name));
-    const rotated = path.join(directory, rotatedName(base, now()));
+    const rotated = path.join(directory, next);
     await rename(logPath, rotated);
     try {
       await runtime.reopenContainerLog(id);

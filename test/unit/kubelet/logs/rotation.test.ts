@@ -61,6 +61,19 @@ describe('rotation', () => {
     expect(gunzipSync(readFileSync(path.join(directory, `${at(8)}.gz`))).toString()).toBe('older');
   });
 
+  test.each(['', '.gz'])(
+    'a log that grows twice in one second keeps what was rotated first%s',
+    async (packed) => {
+      const file = path.join(directory, '0.log');
+      writeFileSync(file, 'long enough again');
+      writeFileSync(path.join(directory, `${at(9)}${packed}`), 'of this second');
+      await rotator(() => Promise.reject(new Error('not to be called')), file).round();
+      expect(readdirSync(directory).sort()).toEqual(['0.log', `${at(9)}${packed}`]);
+      expect(readFileSync(path.join(directory, `${at(9)}${packed}`), 'utf8')).toBe('of this second');
+      expect(readFileSync(file, 'utf8')).toBe('long enough again');
+    },
+  );
+
   test('a runtime that refuses leaves the log under its name', async () => {
     const file = path.join(directory, '0.log');
     writeFileSync(file, 'long enough');
