@@ -16,15 +16,23 @@ const ours = {
 };
 
 const neighbour = (more: Partial<Neighbour> = {}): Neighbour => ({
-  ...({ kind: 'neighbour', family: 'inet', dev: 7, state: 'permanent' } as const),
-  ...{ address: '10.244.2.0', mac: MAC },
+  kind: 'neighbour',
+  family: 'inet',
+  dev: 7,
+  state: 'permanent',
+  address: '10.244.2.0',
+  mac: MAC,
   ...more,
 });
 const forward = (more: Partial<Neighbour> = {}) =>
   neighbour({ family: 'bridge', address: '192.168.0.2', ...more });
 const route = (more: Partial<Route> = {}): Route => ({
-  ...({ kind: 'route', family: 'inet', table: 'main', protocol: 84 } as const),
-  ...{ destination: '10.244.2.0/24', gateway: '10.244.2.0' },
+  kind: 'route',
+  family: 'inet',
+  table: 'main',
+  protocol: 84,
+  destination: '10.244.2.0/24',
+  gateway: '10.244.2.0',
   ...more,
 });
 const address = (text: string): Address => ({ kind: 'address', dev: 7, address: text });
