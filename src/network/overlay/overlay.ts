@@ -220,11 +220,11 @@ export class Overlay {
 
   /** Before the way to them: what comes first from a new node is not lost. */
   async #admit(family: Family, own: string, peers: readonly Peer[]): Promise<void> {
-    const { nftTable: table, port = VXLAN_PORT } = this.#options;
+    const { nftTable: table, port = VXLAN_PORT, vni = DEFAULT_VNI } = this.#options;
     const nodes = peers.map(({ underlay }) => underlay).sort();
     const text = [own, ...nodes].join(' ');
     if (this.#carriers.get(family) === text) return;
-    await this.#carrierTable.set(family, vxlanRules({ table, family, port, own, peers: nodes }));
+    await this.#carrierTable.set(family, vxlanRules({ table, family, port, vni, own, peers: nodes }));
     this.#carriers.set(family, text);
   }
 

@@ -1,7 +1,9 @@
 // nf_tables rules for the VXLAN packets between nodes: accepted only from nodes, and not tracked. Pure.
 // Guarantees: one transaction replaces what was there, so packets of nodes that stay pass all the while; no stranger's packet
-// reaches the device by whatever address of this node; packets of Services that use the same port are left alone.
+// reaches the device by whatever address of this node; packets of Services that use the same port, and of another cluster's
+// device on another address, are left alone.
 import type { Family } from '../../api/ip.js';
+import { bigEndian } from '../../kernel/nftables/bytes.js';
 import {
   dport,
   drop,
@@ -9,6 +11,7 @@ import {
   ip6Daddr,
   ipDaddr,
   l4proto,
+  matchPayload,
   notInSet,
   notrack,
   rule,
@@ -19,6 +22,7 @@ interface CarrierRules {
   readonly table: string;
   readonly family: Family;
   readonly port: number;
+  readonly vni: number;
   /** This node's address between the nodes. */
   readonly own: string;
   /** Those of the others. */
@@ -28,6 +32,8 @@ interface CarrierRules {
 const BEFORE_TRACKING = -300;
 /** What rules or IPVS sent elsewhere does not come here. */
 const BEFORE_DELIVERY = 200;
+/** Behind the UDP header and the flags of VXLAN (RFC 7348, 5). */
+const VNI = { base: 'transport', offset: 12, length: 3 } as const;
 const NODES = 'nodes';
 const FAMILIES = {
   IPv4: { family: 'ip', type: 'ipv4_addr', source: 'ip saddr', destination: 'ip daddr', toAddress: ipDaddr },
@@ -44,7 +50,7 @@ const FAMILIES = {
  * Who sends such a packet speaks for any pod, so strangers are not heard. Tracking is left out since kernels before 5.7
  * break the checksum inside a packet whose own address is translated, and since it would be work for nothing.
  */
-export function vxlanRules({ table, family: words, port, own, peers }: CarrierRules): NftRequest[] {
+export function vxlanRules({ table, family: words, port, vni, own, peers }: CarrierRules): NftRequest[] {
   const { family, type, source, destination, toAddress } = FAMILIES[words];
   const at = { family, table } as const;
   const carriers = [l4proto('udp'), dport(port)];
@@ -55,8 +61,12 @@ export function vxlanRules({ table, family: words, port, own, peers }: CarrierRu
       priority: BEFORE_TRACKING,
       rules: [rule(...arriving, notInSet(NODES, source), drop), rule(...arriving, notrack)],
     },
-    // The device hears packets to every address of the node, its pods' gateway too.
-    { hook: 'input', priority: BEFORE_DELIVERY, rules: [rule(...carriers, notInSet(NODES, source), drop)] },
+    // The device hears packets of its VNI to every address of the node, its pods' gateway too. The port is for all VNIs.
+    {
+      hook: 'input',
+      priority: BEFORE_DELIVERY,
+      rules: [rule(...carriers, matchPayload(VNI, bigEndian(vni, 3)), notInSet(NODES, source), drop)],
+    },
     {
       hook: 'output',
       priority: BEFORE_TRACKING,

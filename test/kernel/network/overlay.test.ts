@@ -53,7 +53,7 @@ while True:
 const FORGED = `
 import socket, sys
 frame = bytes.fromhex(sys.argv[2].replace(':', '')) + bytes(6) + b'\\x08\\x00' + bytes(46)
-socket.socket(socket.AF_INET, socket.SOCK_DGRAM).sendto(b'\\x08' + bytes(5) + b'\\x01\\x00' + frame, (sys.argv[1], 8472))
+socket.socket(socket.AF_INET, socket.SOCK_DGRAM).sendto(b'\\x08' + bytes(5) + bytes([int((sys.argv[3:] or [1])[0]), 0]) + frame, (sys.argv[1], 8472))
 `;
 
 /** Hosts on one switch, each with a bridge that holds the first address of its pods. */
@@ -194,8 +194,8 @@ describeWith(
       const overlays = [one, two].map((host) => start(host, api, 'vxlan'));
       await Promise.all(overlays.map((overlay) => overlay.synced()));
       await until(() => pings(two, one, 4));
-      const received = async () => {
-        const [link] = JSON.parse(await one.ns.run('ip', '-j', '-s', 'link', 'show', 'vx4'));
+      const received = async (device = 'vx4') => {
+        const [link] = JSON.parse(await one.ns.run('ip', '-j', '-s', 'link', 'show', device));
         return link.stats64.rx.packets as number;
       };
       const mac = (await one.route.link('vx4'))?.mac ?? '';
@@ -221,6 +221,11 @@ describeWith(
       expect(await one.ns.run('nft', 'list', 'counter', 'ip', 'w', 'seen')).toContain('packets 10 ');
       await pings(two, one, 4);
       expect((await received()) - unheard).toBeLessThan(5);
+      // Another cluster's device, of another VNI on another address, has nodes of its own.
+      const words = 'link add vx9 address 02:00:00:00:00:09 up type vxlan id 9 dstport 8472 nolearning';
+      await one.ns.run('ip', ...words.split(' '), 'local', '192.168.7.101', 'dev', 'eth0');
+      await stranger.ns.run('python3', '-c', FORGED, '192.168.7.101', '02:00:00:00:00:09', '9');
+      await until(async () => expect(await received('vx9')).toBeGreaterThan(0));
       // Between nodes nothing is tracked; what has only the port in common, such as a Service's packets, is.
       await one.ns.run(
         'nft',

@@ -26,7 +26,7 @@ afterEach(async () => {
 });
 
 const partOf = (family: 'IPv4' | 'IPv6', own: string, peer: string) =>
-  vxlanRules({ table: TABLE, family, port: 8472, own, peers: [peer] });
+  vxlanRules({ table: TABLE, family, port: 8472, vni: 1, own, peers: [peer] });
 
 test.each([1, 2, 3, 4])(
   'an element that goes while another part is written comes back, after %i writes of others',
