@@ -61,7 +61,7 @@ export class PolicyEnforcer {
   #isKnown = false;
   #isReady = false;
   #checks: NodeJS.Timeout | undefined;
-  readonly #changes: Watch;
+  #changes: Watch;
   readonly #ended: EndedFlows;
   #expiry: NodeJS.Timeout | undefined;
   #soon: NodeJS.Timeout | undefined;
@@ -82,9 +82,7 @@ export class PolicyEnforcer {
       return this.planner.images;
     };
     this.tracer = new PolicyTracer({ table, images, netns: options.netns });
-    this.#changes = options.nft.watch((events) => {
-      for (const event of events) this.#heard(event);
-    });
+    this.#changes = this.#listen();
     this.#links = new PodLinks({
       route: options.route,
       log: options.log,
@@ -169,14 +167,15 @@ export class PolicyEnforcer {
 
   async stop(): Promise<void> {
     clearInterval(this.#checks);
-    clearTimeout(this.#soon);
     clearInterval(this.#expiry);
-    this.#changes.close();
     this.#traces?.close();
     this.tracer.close();
     this.#links.close();
     this.#objects?.stop();
     await this.#runner.stop();
+    // The last sync may have begun to listen again.
+    this.#changes.close();
+    clearTimeout(this.#soon);
   }
 
   #logRefused(): Watch {
@@ -204,11 +203,33 @@ export class PolicyEnforcer {
   /** Writes what has changed. What changes from here on is for the next sync. A failed one leaves the kernel unknown. */
   async #commit(): Promise<void> {
     const { images } = this.planner;
-    const requests = this.#isKnown ? FAMILIES.flatMap((family) => images[family].changes()) : this.#whole();
+    const isWhole = !this.#isKnown;
+    const requests = isWhole ? this.#whole() : FAMILIES.flatMap((family) => images[family].changes());
     for (const family of FAMILIES) images[family].committed();
     this.#isKnown = false;
-    if (requests.length > 0) await this.#options.nft.commit(requests);
+    if (requests.length > 0)
+      await (isWhole ? this.#commitUnheard(requests) : this.#options.nft.commit(requests));
     this.#isKnown = true;
+  }
+
+  /** The kernel would tell each rule back. Whether somebody else changed anything meanwhile is seen by its count of changes. */
+  async #commitUnheard(requests: readonly NftRequest[]): Promise<void> {
+    const { nft } = this.#options;
+    this.#changes.close();
+    this.#isTouched = false;
+    const before = await nft.generation();
+    try {
+      await nft.commit(requests);
+    } finally {
+      this.#changes = this.#listen();
+    }
+    if ((await nft.generation()) !== before + 1) this.#checkSoon();
+  }
+
+  #listen(): Watch {
+    return this.#options.nft.watch((events) => {
+      for (const event of events) this.#heard(event);
+    });
   }
 
   async #sync(): Promise<void> {
