@@ -162,7 +162,11 @@ function judging(family: PolicyFamily, direction: Direction): RuleShape[] {
  */
 function resetting(family: PolicyFamily): RuleShape[] {
   const ends = [sourceField(family), destinationField(family)] as const;
-  return ends.map((end) => shape(inSet(names.SELF, end, end), reject(family, 'tcp-reset')));
+  return ends.flatMap((end) => [
+    // Of a connection that lives, but not where its packets should be by now: a reset would end it, and it sends again anyway.
+    shape(inSet(names.SELF, end, end), ctState('invalid'), drop),
+    shape(inSet(names.SELF, end, end), reject(family, 'tcp-reset')),
+  ]);
 }
 
 /** UDP has no first packet: what is sent on the way back of a connection that was ended would begin another. */

@@ -474,6 +474,24 @@ describeWith(
         expect(await first(chain)).toBe('ct state established,related accept');
     });
 
+    test('ends no allowed connection for a packet that the kernel takes for none of it', async () => {
+      const { lab, informers, enforce } = await node();
+      const enforcer = enforce();
+      await enforcer.setPodRanges(['10.244.0.0/24', 'fd00:244::/64']);
+      const pods = informers.of(PODS, { fieldSelector: 'spec.nodeName=here' });
+      pods.set(pod('one', A));
+      pods.set(pod('two', B));
+      const ports = [{ port: 8081 }];
+      informers.of(NETWORK_POLICIES).set(policy('some', { podSelector: {}, ingress: [{ ports }] }));
+      enforcer.follow(informers);
+      await enforcer.synced();
+      await talk(lab.placeOf(B[0]), SERVER).next();
+      const connection = talk(lab.placeOf(A[0]), CLIENT, B[0], '8081');
+      expect(await connection.next()).toBe('beat');
+      expect(await lab.placeOf(A[0]).run('perl', '-e', ASTRAY, '8081')).toBe('sent 20\n');
+      for (let i = 0; i < 10; i++) expect(await connection.next()).toBe('beat');
+    });
+
     test(`leaves an allowed connection alone while policies change ${UPDATES} times`, async () => {
       const { lab, informers, enforce } = await node();
       const enforcer = enforce();
@@ -528,6 +546,29 @@ for (const port of [8080, 8081])
   net.createServer((socket) => socket.on('error', () => {}).pipe(socket)).listen(port, () => {
     if (++ready === 2) console.log('ready');
   });
+`;
+/** Copies segments that go to a port, each with a sequence number far from where it should be. */
+const ASTRAY = `
+use Socket;
+socket my $in, 17, SOCK_DGRAM, unpack('S', pack 'n', 3) or die $!;
+socket my $out, AF_INET, SOCK_RAW, 255 or die $!;
+my $sent = 0;
+while ($sent < 20) {
+  my $from = recv $in, my $bytes, 65536, 0;
+  next if (unpack 'SSlSC', $from)[4] != 4 || length $bytes < 40 || ord(substr $bytes, 9, 1) != 6;
+  my ($own, $port, $seq, $ack) = unpack 'n n N N', substr $bytes, 20, 12;
+  next if $port != $ARGV[0] || (ord(substr $bytes, 33, 1) & 0x17) != 0x10;
+  next if unpack('n', substr $bytes, 34, 2) == 512; # one of these
+  my $segment = pack 'n n N N C C n n n', $own, $port, ($seq + 0x40000000) & 0xffffffff, $ack, 0x50, 0x10, 512, 0, 0;
+  my $sum = 0;
+  $sum += $_ for unpack 'n*', substr($bytes, 12, 8) . pack('n n', 6, 20) . $segment;
+  $sum = ($sum & 0xffff) + ($sum >> 16) while $sum >> 16;
+  substr($segment, 16, 2) = pack 'n', ~$sum & 0xffff;
+  my $header = pack 'C C n n n C C n', 0x45, 0, 40, 0, 0, 64, 6, 0;
+  send $out, $header . substr($bytes, 12, 8) . $segment, 0, pack_sockaddr_in(0, substr $bytes, 16, 4);
+  $sent += 1;
+}
+print "sent $sent\n";
 `;
 /** Speaks without being spoken to. */
 const STREAMER = `
