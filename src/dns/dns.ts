@@ -8,6 +8,7 @@ import { keyOf, nameOfKey, type Stored } from '../api/object.js';
 import { ENDPOINT_SLICES, NAMESPACES, NODES, SERVICES } from '../api/resources.js';
 import type { Informers } from '../client/informer.js';
 import { makeForwarder } from './forward.js';
+import { ownAddresses } from './ownAddresses.js';
 import { type DnsServer, openDnsServer } from './server.js';
 import { Zone, zoneService } from './zone.js';
 
@@ -33,7 +34,9 @@ export async function runDns(options: DnsOptions): Promise<DnsServer> {
   const forwarder = makeForwarder({ servers: options.upstreams, log });
   const nodes = informers.of(NODES);
   nodes.index(BY_ADDRESS, ({ status }) => (status?.addresses ?? []).map(({ address }) => address));
-  const alsoServes = (address: string) => nodes.byIndex(BY_ADDRESS, address).length > 0;
+  // A pod of the host's network asks from the device of its route, whose address need not be the node's.
+  const isOwn = ownAddresses();
+  const alsoServes = (address: string) => nodes.byIndex(BY_ADDRESS, address).length > 0 || isOwn(address);
   const server = await openDnsServer({ ...options, alsoServes, zone, forwarder });
   return {
     port: server.port,
