@@ -326,6 +326,17 @@ describeWith(NEEDS, 'three nodes on one machine', () => {
 
   test('answer through a Service by its name from every node', serviceAnswersEverywhere);
 
+  test('know names of the cluster in the network of every node, whichever address a question comes from', async () => {
+    const jsonpath = 'jsonpath={.spec.clusterIP}';
+    const server = await kubectl('-n', 'kube-system', 'get', 'service', 'kube-dns', '-o', jsonpath);
+    const wanted = await kubectl('get', 'service', 'kubernetes', '-o', jsonpath);
+    for (const node of NODES)
+      await eventually(
+        () => onNode(node, 'busybox', 'nslookup', 'kubernetes.default.svc.cluster.local', server),
+        (found) => found.includes(`Address: ${wanted}\n`),
+      );
+  });
+
   test('lose a node whose wire is cut, and have it back with the same containers', async () => {
     const pods = await podOnEach();
     const wire = placeOf(layout(), 'one-3').layout.underlayPort;
