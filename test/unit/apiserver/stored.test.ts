@@ -250,3 +250,20 @@ test('further pages have the revision of the first, and no other can be asked fo
   });
   expect((await send('GET', `${next}&resourceVersion=0`)).status).toBe(200);
 });
+
+test('an ephemeral container that is there neither changes nor gains anything, be it empty', async () => {
+  const path = `${IN}/pods/debugged/ephemeralcontainers`;
+  await post(`${IN}/pods`, { metadata: { name: 'debugged' }, spec: pod });
+  const list = '/spec/ephemeralContainers';
+  const patch = (op: string, at: string, value?: unknown) =>
+    send('PATCH', path, [{ op, path: `${list}${at}`, value }], JSON_PATCH);
+  expect((await patch('add', '', [{ name: 'e', image: 'i:1' }])).status).toBe(200);
+  const refused = [
+    await patch('add', '/0/securityContext', {}),
+    await patch('add', '/0/securityContext', { privileged: false }),
+    await patch('replace', '/0/image', 'i:2'),
+    await patch('remove', '/0'),
+  ];
+  expect(refused.map(({ status }) => status)).toEqual([422, 422, 422, 422]);
+  expect((await patch('add', '/-', { name: 'f', image: 'i:1' })).status).toBe(200);
+});
