@@ -560,12 +560,12 @@ while ($sent < 20) {
   next if $port != $ARGV[0] || (ord(substr $bytes, 33, 1) & 0x17) != 0x10;
   next if unpack('n', substr $bytes, 34, 2) == 512; # one of these
   my $segment = pack 'n n N N C C n n n', $own, $port, ($seq + 0x40000000) & 0xffffffff, $ack, 0x50, 0x10, 512, 0, 0;
-  my $sum = 0;
-  $sum += $_ for unpack 'n*', substr($bytes, 12, 8) . pack('n n', 6, 20) . $segment;
+  my ($sum, $ends, $to) = (0, substr($bytes, 12, 8), substr($bytes, 16, 4));
+  $sum += $_ for unpack 'n*', $ends . pack('n n', 6, 20) . $segment;
   $sum = ($sum & 0xffff) + ($sum >> 16) while $sum >> 16;
   substr($segment, 16, 2) = pack 'n', ~$sum & 0xffff;
   my $header = pack 'C C n n n C C n', 0x45, 0, 40, 0, 0, 64, 6, 0;
-  send $out, $header . substr($bytes, 12, 8) . $segment, 0, pack_sockaddr_in(0, substr $bytes, 16, 4);
+  send $out, $header . $ends . $segment, 0, pack_sockaddr_in(0, $to);
   $sent += 1;
 }
 print "sent $sent\n";
