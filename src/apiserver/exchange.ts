@@ -67,8 +67,13 @@ export function requestWith(
 /** The largest body that a request may have. */
 export const MAX_BODY = 3 * 1024 * 1024;
 
-/** A piece of a stream may be of memory that is used again when the next is asked for: see `owned`. */
-export type Body = Buffer | AsyncIterable<Uint8Array>;
+/** A piece may be of memory that is used again when the next is asked for: see `owned`. */
+export interface Stream extends AsyncIterable<Uint8Array> {
+  /** Tells that the last piece has been read already, so that its memory need not be held until then. */
+  release?(): void;
+}
+
+export type Body = Buffer | Stream;
 
 export interface ApiResponse {
   readonly status: number;

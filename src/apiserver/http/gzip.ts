@@ -1,8 +1,9 @@
 // Packs a body with gzip piece by piece.
-// Guarantees: one gzip member (RFC 1952), as every client reads it; between two pieces neither a compressor nor a piece that
-// was given out is held, only a sum.
+// Guarantees: one gzip member (RFC 1952), as every client reads it; between two pieces no compressor, no piece of the
+// body and none that was given out is held, only a sum.
 import { promisify } from 'node:util';
 import { constants, crc32, deflateRaw } from 'node:zlib';
+import type { Stream } from '../exchange.js';
 
 const pack = promisify(deflateRaw);
 /** Magic, deflate, no flags, no time, fastest, any system. */
@@ -14,14 +15,16 @@ const OPTIONS = { level: 1, finishFlush: constants.Z_SYNC_FLUSH };
 
 /** Not a generator: one that waits keeps what its registers last held, here the packed piece before the current one. */
 class GzippedBody implements AsyncIterableIterator<Uint8Array> {
+  readonly #body: Stream;
   readonly #pieces: AsyncIterator<Uint8Array>;
 
   #sum = 0;
   #size = 0;
   #state: 'first' | 'more' | 'ended' = 'first';
 
-  constructor(pieces: AsyncIterator<Uint8Array>) {
-    this.#pieces = pieces;
+  constructor(body: Stream) {
+    this.#body = body;
+    this.#pieces = body[Symbol.asyncIterator]();
   }
 
   [Symbol.asyncIterator](): this {
@@ -39,6 +42,7 @@ class GzippedBody implements AsyncIterableIterator<Uint8Array> {
       this.#sum = crc32(value, this.#sum);
       this.#size = (this.#size + value.length) % 2 ** 32;
       const packed = await pack(value, OPTIONS);
+      this.#body.release?.();
       return { done: false, value: head.length > 0 ? Buffer.concat([...head, packed]) : packed };
     }
   }
@@ -57,6 +61,6 @@ class GzippedBody implements AsyncIterableIterator<Uint8Array> {
   }
 }
 
-export function gzipped(body: AsyncIterable<Uint8Array>): AsyncIterableIterator<Uint8Array> {
-  return new GzippedBody(body[Symbol.asyncIterator]());
+export function gzipped(body: Stream): AsyncIterableIterator<Uint8Array> {
+  return new GzippedBody(body);
 }

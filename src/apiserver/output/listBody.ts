@@ -1,6 +1,7 @@
 // A list as a body: made as its reader takes it.
 // Guarantees: nothing is held for a reader but one piece, and after a second without reading no object of the list.
 
+import type { Stream } from '../exchange.js';
 import { FrameChunks, type FrameSource, PIECE } from '../registry/frameChunks.js';
 import { frames } from '../registry/frames.js';
 import type { PageReader } from '../registry/pageReader.js';
@@ -9,7 +10,7 @@ import type { ListForm } from './listForm.js';
 /** Which frame comes next. */
 type ListPart = 'head' | 'between' | 'item' | 'tail' | 'end';
 
-export class ListBody implements AsyncIterable<Uint8Array>, FrameSource {
+export class ListBody implements Stream, FrameSource {
   readonly #form: ListForm;
   readonly #reader: PageReader;
 
@@ -56,6 +57,10 @@ export class ListBody implements AsyncIterable<Uint8Array>, FrameSource {
       this.#reader.take();
       this.#place = 'between';
     } else this.#place = 'end';
+  }
+
+  release(): void {
+    this.#pieces.release();
   }
 
   async *[Symbol.asyncIterator](): AsyncGenerator<Uint8Array> {

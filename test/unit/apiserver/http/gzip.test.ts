@@ -47,3 +47,21 @@ test('of what was given out, nothing is held: readers that do not read hold thei
   });
   for (const reader of readers) await reader.return?.();
 });
+
+test('memory of the body is given back as soon as it is packed', async () => {
+  const asked: string[] = [];
+  const body = {
+    async *[Symbol.asyncIterator]() {
+      asked.push('piece');
+      yield Buffer.from('one');
+      asked.push('piece');
+      yield Buffer.from('two');
+    },
+    release: () => void asked.push('released'),
+  };
+  const bytes = gzipped(body);
+  await bytes.next();
+  expect(asked).toEqual(['piece', 'released']);
+  await bytes.next();
+  expect(asked).toEqual(['piece', 'released', 'piece', 'released']);
+});
