@@ -1,7 +1,6 @@
 // Gives memory back when a burst is over: V8 collects only while something is allocated, and malloc keeps what was freed.
 // Guarantees: nothing is collected while the process is busy, nor again before it has grown again or, once it is quiet, has
-// worked a hundred times as long as the collection took: what is in use during a burst is garbage after it. One more
-// collection follows once it has been quiet for two minutes.
+// worked a hundred times as long as the collection took: what is in use during a burst is garbage after it.
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { addon } from './addon.js';
@@ -18,8 +17,6 @@ interface IdleMemoryOptions {
   readonly quietMs: number;
   /** The event loop's work since the last collection that is worth one then, at least. */
   readonly workMs: number;
-  /** What was still in use at a collection, such as the events of the last minute, is collected this long after, if it is quiet. */
-  readonly againMs: number;
   readonly nowMs: () => number;
   readonly resident: () => number;
   /** The share of time since the last call that the event loop worked. */
@@ -37,7 +34,6 @@ const DEFAULTS: IdleMemoryOptions = {
   quietShare: 0.05,
   quietMs: 45_000,
   workMs: 5_000,
-  againMs: 120_000,
   nowMs: () => performance.now(),
   resident: () => process.memoryUsage.rss(),
   busy: busySince(),
@@ -60,7 +56,6 @@ export function keepIdleMemorySmall(options: Partial<IdleMemoryOptions> = {}): (
     quietShare,
     quietMs,
     workMs,
-    againMs,
     nowMs,
     resident,
     busy,
@@ -74,7 +69,6 @@ export function keepIdleMemorySmall(options: Partial<IdleMemoryOptions> = {}): (
   let workedMs = 0;
   let worthMs = workMs;
   let beenQuietMs = 0;
-  let againInMs = Number.POSITIVE_INFINITY;
   let trimming: NodeJS.Timeout | undefined;
   const look = () => {
     const share = busy();
@@ -82,16 +76,12 @@ export function keepIdleMemorySmall(options: Partial<IdleMemoryOptions> = {}): (
     floor = Math.min(floor, now);
     workedMs += share * everyMs;
     beenQuietMs = share > quietShare ? 0 : beenQuietMs + everyMs;
-    if (share <= quietShare) againInMs -= everyMs;
-    const isAgain = againInMs <= 0;
-    const isWorthIt =
-      isAgain || now - floor >= growthBytes || (beenQuietMs >= quietMs && workedMs >= worthMs);
+    const isWorthIt = now - floor >= growthBytes || (beenQuietMs >= quietMs && workedMs >= worthMs);
     if (!isWorthIt || share > busyShare) return;
     const beganMs = nowMs();
     collect();
     floor = resident();
     workedMs = 0;
-    againInMs = isAgain ? Number.POSITIVE_INFINITY : againMs;
     worthMs = Math.max(workMs, WORTH * (nowMs() - beganMs));
     trimming = setTimeout(trim, TRIM_AFTER_MS).unref();
   };

@@ -2,7 +2,7 @@
 // Guarantees: nothing is held for a reader but one piece, and after a second without reading no object of the list.
 
 import type { Stream } from '../exchange.js';
-import { FrameChunks, type FrameSource, LIST_PIECE } from '../registry/frameChunks.js';
+import { FrameChunks, type FrameSource, PIECE } from '../registry/frameChunks.js';
 import { frames } from '../registry/frames.js';
 import type { PageReader } from '../registry/pageReader.js';
 import type { ListForm } from './listForm.js';
@@ -14,7 +14,7 @@ export class ListBody implements Stream, FrameSource {
   readonly #form: ListForm;
   readonly #reader: PageReader;
 
-  readonly #pieces = new FrameChunks(this, LIST_PIECE);
+  readonly #pieces = new FrameChunks(this);
   #place: ListPart = 'head';
   /** Made already, and not yet asked for. */
   #ready: Buffer | undefined;
@@ -92,7 +92,7 @@ export class ListBody implements Stream, FrameSource {
     if (object === undefined) return undefined;
     const form = this.#form;
     if (form.plainFrom !== undefined) return object.bytes.subarray(form.plainFrom);
-    if (object.size < LIST_PIECE / 4) return form.item(object);
+    if (object.size < PIECE / 4) return form.item(object);
     return frames.of(object.bytes, `list ${form.name}`, () => form.item(object));
   }
 }

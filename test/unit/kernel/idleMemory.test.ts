@@ -17,7 +17,6 @@ function played() {
     quietShare: 0.05,
     quietMs: 3000,
     workMs: 500,
-    againMs: 100_000,
     nowMs: () => state.nowMs,
     resident: () => state.resident,
     busy: () => state.busy,
@@ -94,19 +93,6 @@ describe('idle memory', () => {
     // Little work adds up as well.
     vi.advanceTimersByTime(20_000);
     expect(state.released).toBe(3);
-    stop();
-  });
-  test('that was still in use is collected once more when it has been quiet for long, and then no more', () => {
-    const { state, stop } = played();
-    state.resident = 500;
-    vi.advanceTimersByTime(1000);
-    expect(state.released).toBe(1);
-    vi.advanceTimersByTime(99_000);
-    expect(state.released).toBe(1);
-    vi.advanceTimersByTime(2000);
-    expect(state.released).toBe(2);
-    vi.advanceTimersByTime(500_000);
-    expect(state.released).toBe(2);
     stop();
   });
   test('whose collection takes long is collected the less often', () => {
